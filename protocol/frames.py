@@ -1,0 +1,16 @@
+"""The frames that a sandboxed child sends to its host: a JSON header and a binary payload.
+
+| header | payload |
+|---|---|
+| {"event": …} | an Event's JSON; for buffer-read without `digest`, and the payload is the buffer, row-major |
+| {"artifact": "kernel"} | CompiledKernel as JSON, without `cubin` |
+| {"artifact": "cubin"} | the CUBIN |
+| {"artifact": "object", "key": k} | emulator code of one launch; k is `object_key` |
+
+Blobs that the host hands to a child by name: "object:<key>", "cubin", "upload:<digest>" (a whole .npy file).
+"""
+
+
+def object_key(entry: str, block: tuple[int, int, int]) -> str:
+    """Names the emulator's code of an entry (as in the PTX) for one block shape."""
+    return f"{entry}:{block[0]}x{block[1]}x{block[2]}"

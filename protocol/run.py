@@ -1,0 +1,156 @@
+"""Requests to compile and to run, what children get of them, and what a link holds."""
+
+from collections.abc import Iterable
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument, Initialiser, unique_names
+from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
+from protocol.kernel import CompiledKernel
+from protocol.launch import (
+    MAX_DEPTH,
+    MAX_LAUNCHES,
+    MAX_STEPS,
+    Cover,
+    Fill,
+    Launch,
+    Step,
+    Swap,
+    count_launches,
+    depth,
+    walk,
+)
+from protocol.source import Options, Source
+
+MAX_BUFFERS = 32
+MAX_TOTAL_BYTES = 2 * MAX_BUFFER_BYTES
+
+Device = Annotated[
+    str,
+    StringConstraints(pattern=r"^(auto|emulator|gpu|gpu:[a-z0-9][a-z0-9\-]{0,31})$"),
+    Field(description="auto, emulator, gpu, or gpu:<type> such as gpu:h200"),
+]
+Version = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
+
+
+class Equals(Model):
+    """After the last step a buffer must equal `expected`: |got − want| ≤ relative·|want| + absolute, NaN equals NaN."""
+
+    kind: Literal["equals"] = "equals"
+    buffer: Name
+    expected: Initialiser
+    relative: Annotated[float, Field(ge=0)] = 0.0
+    absolute: Annotated[float, Field(ge=0)] = 0.0
+
+
+class CompileRequest(Model):
+    """Compile only: parameters, resources, occupancy and diagnostics."""
+
+    schema_version: Version = SCHEMA_VERSION
+    source: Source
+    options: Options = Options()
+    architecture: Architecture = "sm_90"
+    instantiations: Annotated[tuple[Annotated[str, StringConstraints(max_length=256)], ...], Field(max_length=16)] = ()
+    """Template kernels to instantiate, such as scale<float>."""
+
+
+class RunRequest(Model):
+    """A whole run: source, options, buffers, steps and checks."""
+
+    schema_version: Version = SCHEMA_VERSION
+    source: Source
+    options: Options = Options()
+    architecture: Architecture = "sm_90"
+    buffers: Annotated[tuple[Buffer, ...], Field(max_length=MAX_BUFFERS)] = ()
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
+    checks: Annotated[tuple[Equals, ...], Field(max_length=MAX_BUFFERS)] = ()
+    device: Device = "auto"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "RunRequest":
+        unique_names(self.buffers)
+        total = sum(buffer.bytes for buffer in self.buffers)
+        if total > MAX_TOTAL_BYTES:
+            raise FieldError("buffers", f"the buffers have {total:,} bytes together; the limit is {MAX_TOTAL_BYTES:,}")
+        if depth(self.steps) > MAX_DEPTH:
+            raise FieldError("steps", f"repeats are nested more than {MAX_DEPTH} deep")
+        launches = count_launches(self.steps)
+        if not 1 <= launches <= MAX_LAUNCHES:
+            raise FieldError("steps", f"the steps amount to {launches:,} launches; 1 to {MAX_LAUNCHES:,} are allowed")
+        by_name = {buffer.name: buffer for buffer in self.buffers}
+        for path, step in walk(self.steps):
+            for field, name in _buffer_names(step):
+                if name not in by_name:
+                    raise FieldError(f"{path}.{field}", f"no buffer is called {name}")
+            if isinstance(step, Swap):
+                first, second = by_name[step.first], by_name[step.second]
+                if (first.dtype, first.shape) != (second.dtype, second.shape):
+                    raise FieldError(
+                        path, f"{step.first} and {step.second} differ in dtype or shape, so they cannot be swapped"
+                    )
+        for index, check in enumerate(self.checks):
+            if check.buffer not in by_name:
+                raise FieldError(f"checks.{index}.buffer", f"no buffer is called {check.buffer}")
+        return self
+
+
+def _buffer_names(step: Step) -> Iterable[tuple[str, str]]:
+    if isinstance(step, Launch):
+        if isinstance(step.config.grid, Cover):
+            yield "config.grid.buffer", step.config.grid.buffer
+        for index, argument in enumerate(step.arguments):
+            if isinstance(argument, BufferArgument):
+                yield f"arguments.{index}.buffer", argument.buffer
+    elif isinstance(step, Swap):
+        yield "first", step.first
+        yield "second", step.second
+    elif isinstance(step, Fill):
+        yield "buffer", step.buffer
+
+
+def compile_request(run: RunRequest) -> CompileRequest:
+    """The compilation that a run needs."""
+    entries = [step.entry for _, step in walk(run.steps) if isinstance(step, Launch) and "<" in step.entry]
+    return CompileRequest(
+        source=run.source,
+        options=run.options,
+        architecture=run.architecture,
+        instantiations=tuple(dict.fromkeys(entries)),
+    )
+
+
+class CompileJob(Model):
+    """What a compile child gets. With a run, its launches are checked and, for the emulator, code is made for them."""
+
+    request: CompileRequest
+    run: RunRequest | None = None
+    device: str = ""
+    kernel: CompiledKernel | None = None
+    """From the cache, where only emulator code is missing."""
+
+
+class LaunchRequest(Model):
+    """What a launch child gets, beside the CompiledKernel and its blobs."""
+
+    run: RunRequest
+    kernel: CompiledKernel
+    device: str
+    """Resolved: emulator, or gpu:<type>."""
+
+
+class BufferView(Model):
+    """How the page shows a buffer."""
+
+    shown_as: Literal["auto", "table", "plot", "image", "hidden"] = "auto"
+    palette: Literal["viridis", "inferno", "gray", "diverging", "rgb"] = "viridis"
+    logarithmic: bool = False
+
+
+class SharePayload(Model):
+    """What a link holds for ever."""
+
+    schema_version: Version = SCHEMA_VERSION
+    title: Annotated[str, StringConstraints(max_length=120, strip_whitespace=True)] = ""
+    request: RunRequest
+    views: dict[Name, BufferView] = {}
