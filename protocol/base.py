@@ -12,7 +12,7 @@ class Model(BaseModel):
     """A frozen, strict record: unknown fields, non-finite numbers and type coercion are errors."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, ser_json_inf_nan="strings"
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, serialize_by_alias=True
     )
 
 

@@ -5,6 +5,7 @@
 | {"event": …} | an Event's JSON; for buffer-read without `digest`, and the payload is the buffer, row-major |
 | {"artifact": "kernel"} | CompiledKernel as JSON, without `cubin` |
 | {"artifact": "cubin"} | the CUBIN |
+| {"artifact": "occupancy"} | a JSON list of EntryOccupancy |
 | {"artifact": "object", "key": k} | emulator code of one launch; k is `object_key` |
 
 Blobs that the host hands to a child by name: "object:<key>", "cubin", "upload:<digest>" (a whole .npy file).

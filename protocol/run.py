@@ -13,6 +13,7 @@ from protocol.launch import (
     MAX_LAUNCHES,
     MAX_STEPS,
     Cover,
+    Dim3,
     Fill,
     Launch,
     Step,
@@ -120,6 +121,14 @@ def compile_request(run: RunRequest) -> CompileRequest:
     )
 
 
+class OccupancyQuestion(Model):
+    """A configuration to compute occupancy for."""
+
+    grid: Dim3 = (1, 1, 1)
+    block: Dim3
+    dynamic_shared_bytes: Annotated[int, Field(ge=0)] = 0
+
+
 class CompileJob(Model):
     """What a compile child gets. With a run, its launches are checked and, for the emulator, code is made for them."""
 
@@ -127,7 +136,9 @@ class CompileJob(Model):
     run: RunRequest | None = None
     device: str = ""
     kernel: CompiledKernel | None = None
-    """From the cache, where only emulator code is missing."""
+    """From the cache, where only emulator code or occupancy is missing."""
+    occupancy: OccupancyQuestion | None = None
+    """Asks for the occupancy artifact at this launch."""
 
 
 class LaunchRequest(Model):
