@@ -217,4 +217,4 @@ class Module:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        return tuple(name for name, function in self.functions.items() if function.is_entry and function.body is not None)
+        return tuple(f.name for f in self.functions.values() if f.is_entry and f.body is not None)
