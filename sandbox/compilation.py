@@ -1,0 +1,152 @@
+"""The compile step: from the cache, else in a compile child, whose products alone feed the cache."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from protocol.diagnostics import Diagnostic
+from protocol.events import Diagnosed, Event, Timed
+from protocol.inspection import EntryOccupancy
+from protocol.kernel import CompiledKernel
+from protocol.run import CompileJob, CompileRequest, RunRequest, compile_request
+from sandbox.jobs import run_job
+from sandbox.keys import code_key, compile_key
+from sandbox.launcher import JobLimits, JobOutcome, Sandbox
+from sandbox.receive import Misbehaved, event_of
+from sandbox.stores import Stores
+
+Emit = Callable[[Event], None]
+T = TypeVar("T")
+
+_CODE = TypeAdapter(dict[str, str])
+_OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
+
+
+@dataclass
+class Compilation:
+    """What a compile child, or the cache, has given so far."""
+
+    kernel: CompiledKernel | None = None
+    objects: dict[str, bytes] = field(default_factory=dict)
+    cubin: bytes | None = None
+    occupancy: tuple[EntryOccupancy, ...] = ()
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    cached: bool = False
+    outcome: JobOutcome | None = None
+
+    @property
+    def error(self) -> Diagnostic | None:
+        return next((item for item in self.diagnostics if item.severity == "error"), None)
+
+
+def compile_for_run(
+    box: Sandbox,
+    run: RunRequest,
+    device: str,
+    stores: Stores,
+    emit: Emit,
+    cancelled: threading.Event,
+    limits: JobLimits,
+) -> Compilation:
+    request = compile_request(run)
+    key = compile_key(request)
+    compilation = Compilation(kernel=cached_kernel(stores, key))
+    if compilation.kernel is not None:
+        compilation.cached = True
+        for warning in compilation.kernel.warnings:
+            emit(Diagnosed(diagnostic=warning))
+        if device != "emulator":
+            compilation.cubin = stores.cache.get(f"{key}:cubin")
+            if compilation.cubin is not None:
+                return compilation
+        elif _cached_code(stores, code_key(key, run), compilation):
+            return compilation
+    job = CompileJob(request=request, run=run, device=device, kernel=compilation.kernel)
+    run_compile_child(box, job, compilation, cancelled, limits, emit)
+    remember(stores, key, compilation)
+    if device == "emulator" and compilation.objects:
+        code = code_key(key, run)
+        for name, data in compilation.objects.items():
+            stores.cache.put(f"{code}:{name}", data)
+        stores.cache.put(code, _CODE.dump_json({name: f"{code}:{name}" for name in compilation.objects}))
+    return compilation
+
+
+def run_compile_child(
+    box: Sandbox,
+    job: CompileJob,
+    compilation: Compilation,
+    cancelled: threading.Event,
+    limits: JobLimits,
+    emit: Emit,
+) -> None:
+    def receive(header: Mapping[str, object], payload: bytes) -> None:
+        artifact = header.get("artifact")
+        if artifact == "kernel" and job.kernel is None:
+            compilation.kernel = _checked_kernel(payload, job.request)
+        elif artifact == "cubin":
+            compilation.cubin = payload
+        elif artifact == "object" and isinstance(key := header.get("key"), str):
+            compilation.objects[key] = payload
+        elif artifact == "occupancy":
+            compilation.occupancy = _validated(_OCCUPANCY, payload)
+        else:
+            event = event_of(header, allowed=("diagnosed", "timed"))
+            if isinstance(event, Diagnosed):
+                compilation.diagnostics.append(event.diagnostic)
+            emit(event)
+
+    outcome = run_job(box, "compile", job.model_dump_json().encode(), {}, limits, cancelled, receive)
+    emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
+    compilation.outcome = outcome
+
+
+def cached_kernel(stores: Stores, key: str) -> CompiledKernel | None:
+    """The kernel as stored under its key; None where there is none or it cannot be read."""
+    data = stores.cache.get(key)
+    if data is None:
+        return None
+    try:
+        return CompiledKernel.model_validate_json(data)
+    except ValidationError:
+        return None
+
+
+def _cached_code(stores: Stores, code: str, compilation: Compilation) -> bool:
+    """Fills in the emulator objects; False where one is missing."""
+    listed = stores.cache.get(code)
+    if listed is None:
+        return False
+    for name, key in _CODE.validate_json(listed).items():
+        data = stores.cache.get(key)
+        if data is None:
+            compilation.objects.clear()
+            return False
+        compilation.objects[name] = data
+    return True
+
+
+def remember(stores: Stores, key: str, compilation: Compilation) -> None:
+    if compilation.kernel is None or compilation.cached or compilation.outcome is None:
+        return
+    if compilation.outcome.verdict == "ok":
+        stores.cache.put(key, compilation.kernel.model_dump_json().encode())
+        if compilation.cubin is not None:
+            stores.cache.put(f"{key}:cubin", compilation.cubin)
+
+
+def _checked_kernel(payload: bytes, request: CompileRequest) -> CompiledKernel:
+    kernel = _validated(TypeAdapter(CompiledKernel), payload)
+    if kernel.architecture != request.architecture:
+        raise Misbehaved("a kernel for another architecture")
+    return kernel
+
+
+def _validated(adapter: TypeAdapter[T], payload: bytes) -> T:
+    try:
+        return adapter.validate_json(payload)
+    except ValidationError:
+        raise Misbehaved("an artifact that is not of its type") from None

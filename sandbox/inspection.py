@@ -1,0 +1,53 @@
+"""Compile without a launch: the answer that the page shows while a source is edited."""
+
+import threading
+import time
+
+from protocol.inspection import InspectReport, InspectRequest
+from protocol.run import CompileJob
+from sandbox.compilation import Compilation, cached_kernel, remember, run_compile_child
+from sandbox.keys import compile_key
+from sandbox.launcher import Sandbox
+from sandbox.pipeline import PipelineLimits
+from sandbox.receive import Misbehaved
+from sandbox.stores import Stores
+from sandbox.verdicts import finished
+
+
+def inspect(
+    box: Sandbox, request: InspectRequest, stores: Stores, cancelled: threading.Event, limits: PipelineLimits
+) -> InspectReport:
+    """Compiles without a launch and reports what the page shows while the source is edited."""
+    begin = time.perf_counter()
+    key = compile_key(request.compile)
+    compilation = Compilation(kernel=cached_kernel(stores, key))
+    compilation.cached = compilation.kernel is not None
+    try:
+        if compilation.kernel is None or request.launch is not None:
+            job = CompileJob(request=request.compile, kernel=compilation.kernel, occupancy=request.launch)
+            run_compile_child(box, job, compilation, cancelled, limits.compile, lambda event: None)
+            remember(stores, key, compilation)
+    except Misbehaved as error:
+        return InspectReport(
+            verdict="error",
+            message=f"The compiler broke the protocol ({error}).",
+            architecture=request.compile.architecture,
+        )
+    verdict, message = "ok", ""
+    if compilation.outcome is not None and compilation.outcome.verdict != "ok":
+        verdict, message = finished(compilation.outcome, "compile", limits.compile)
+    elif compilation.kernel is None:
+        verdict = "compile-error"
+    kernel = compilation.kernel
+    return InspectReport(
+        verdict=verdict,
+        message=message,
+        architecture=request.compile.architecture,
+        toolchain=kernel.toolchain if kernel else "",
+        entries=kernel.entries if kernel else (),
+        diagnostics=(*(kernel.warnings if kernel and compilation.cached else ()), *compilation.diagnostics),
+        occupancy=compilation.occupancy,
+        ptx=kernel.ptx if kernel else "",
+        cached=compilation.cached,
+        seconds=time.perf_counter() - begin,
+    )

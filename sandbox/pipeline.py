@@ -1,0 +1,115 @@
+"""One run from its request to its events: the straight line that the worker and the command line share."""
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from protocol.arguments import Upload
+from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
+from protocol.run import LaunchRequest, RunRequest
+from sandbox.compilation import Compilation, Emit, compile_for_run
+from sandbox.jobs import run_job
+from sandbox.launcher import JobLimits, Sandbox
+from sandbox.receive import Misbehaved, event_of, stored_event
+from sandbox.stores import Stores
+from sandbox.verdicts import finished, worst
+
+
+@dataclass(frozen=True)
+class PipelineLimits:
+    """Limits of the two kinds of job."""
+
+    compile: JobLimits = field(default_factory=JobLimits)
+    launch: JobLimits = field(default_factory=JobLimits)
+
+
+def perform(
+    box: Sandbox,
+    run: RunRequest,
+    device: str,
+    stores: Stores,
+    emit: Emit,
+    cancelled: threading.Event,
+    limits: PipelineLimits,
+) -> Finished:
+    """Compiles and launches `run` on `device`, telling `emit` each fact; returns the end, which the caller emits."""
+    begin = time.perf_counter()
+
+    def end(verdict: str, message: str = "") -> Finished:
+        return Finished(verdict=verdict, message=message, seconds=time.perf_counter() - begin)
+
+    uploads = {}
+    for buffer in run.buffers:
+        if isinstance(buffer.init, Upload):
+            data = stores.blobs.get(buffer.init.digest)
+            if data is None:
+                return end("error", f"The file uploaded for {buffer.name} is no longer kept: upload it again.")
+            uploads[f"upload:{buffer.init.digest}"] = data
+    try:
+        compilation = compile_for_run(box, run, device, stores, emit, cancelled, limits.compile)
+        kernel = compilation.kernel
+        if compilation.outcome is not None and compilation.outcome.verdict != "ok":
+            return end(*finished(compilation.outcome, "compile", limits.compile))
+        if compilation.error is not None:
+            return end(*worst(compilation.error))
+        if kernel is None:
+            return end("error", "The compiler ended without a kernel and without a diagnostic. This is our fault.")
+        emit(
+            Compiled(
+                architecture=kernel.architecture,
+                toolchain=kernel.toolchain,
+                entries=kernel.entries,
+                cached=compilation.cached,
+            )
+        )
+        if cancelled.is_set():
+            return end("cancelled", "Cancelled before the launch.")
+        return end(*_launch(box, run, device, compilation, uploads, stores, emit, cancelled, limits.launch))
+    except Misbehaved as error:
+        return end("error", f"The job broke the protocol ({error}); its results were not kept.")
+
+
+def _launch(
+    box: Sandbox,
+    run: RunRequest,
+    device: str,
+    compilation: Compilation,
+    uploads: Mapping[str, bytes],
+    stores: Stores,
+    emit: Emit,
+    cancelled: threading.Event,
+    limits: JobLimits,
+) -> tuple[str, str]:
+    assert compilation.kernel is not None
+    blobs = {f"object:{key}": data for key, data in compilation.objects.items()} | dict(uploads)
+    if compilation.cubin is not None:
+        blobs["cubin"] = compilation.cubin
+    request = LaunchRequest(run=run, kernel=compilation.kernel, device=device)
+    stored = 0.0
+    ending: tuple[str, str] | None = None
+    unread = {buffer.name: buffer for buffer in run.buffers if buffer.role != "in"}
+
+    def receive(header: Mapping[str, object], payload: bytes) -> None:
+        nonlocal stored, ending
+        event = event_of(
+            header,
+            allowed=("launched", "printed", "found", "counted", "timed", "checked", "diagnosed"),
+            buffers=unread,
+            payload=payload,
+        )
+        before = time.perf_counter()
+        event = stored_event(event, payload, unread, stores.blobs)
+        stored += time.perf_counter() - before
+        if ending is None and isinstance(event, Found) and event.fatal:
+            ending = worst(event)
+        if ending is None and isinstance(event, Diagnosed) and event.diagnostic.severity == "error":
+            ending = worst(event.diagnostic)
+        emit(event)
+
+    outcome = run_job(box, "launch", request.model_dump_json().encode(), blobs, limits, cancelled, receive)
+    emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
+    emit(Timed(stage="transfer", seconds=stored))
+    if outcome.verdict != "ok" and not (ending and outcome.verdict == "error"):
+        return finished(outcome, "launch", limits)
+    return ending or ("ok", "")
