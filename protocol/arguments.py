@@ -206,13 +206,3 @@ Argument = Annotated[
     BufferArgument | ScalarArgument | VectorArgument | StructArgument | NullArgument,
     Field(discriminator="kind"),
 ]
-
-
-def unique_names(buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
-    """Refuses a second buffer of the same name."""
-    seen: set[str] = set()
-    for buffer in buffers:
-        if buffer.name in seen:
-            raise ValueError(f"two buffers are called {buffer.name}")
-        seen.add(buffer.name)
-    return buffers

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument, Initialiser, unique_names
+from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument, Initialiser
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
 from protocol.kernel import CompiledKernel
 from protocol.launch import (
@@ -70,7 +70,10 @@ class RunRequest(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":
-        unique_names(self.buffers)
+        names = [buffer.name for buffer in self.buffers]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise FieldError(f"buffers.{index}.name", f"two buffers are called {name}")
         total = sum(buffer.bytes for buffer in self.buffers)
         if total > MAX_TOTAL_BYTES:
             raise FieldError("buffers", f"the buffers have {total:,} bytes together; the limit is {MAX_TOTAL_BYTES:,}")

@@ -1,0 +1,133 @@
+"""Requests: what is accepted, and how each fault names its field."""
+
+import json
+from typing import Any
+
+import pytest
+
+from protocol.launch import count_launches, resolve_grid
+from protocol.reading import Unreadable, read
+from protocol.run import RunRequest, compile_request
+
+SOURCE = {"text": "__global__ void k(float *x, int n) {}"}
+LAUNCH: dict[str, Any] = {
+    "kind": "launch",
+    "entry": "k",
+    "config": {"grid": [4], "block": [256]},
+    "arguments": [{"kind": "buffer", "buffer": "x"}, {"kind": "scalar", "value": 7}],
+}
+X = {"name": "x", "dtype": "float32", "shape": [4, 256]}
+
+
+def request(**changes: Any) -> str:
+    return json.dumps({"source": SOURCE, "buffers": [X], "steps": [LAUNCH], **changes})
+
+
+def fault(text: str) -> tuple[str, str]:
+    """(field path, message) of the first error of a refused request."""
+    with pytest.raises(Unreadable) as caught:
+        read(RunRequest, text)
+    return caught.value.faults[0].field, caught.value.faults[0].message
+
+
+def buffer(**changes: Any) -> str:
+    return request(buffers=[{**X, **changes}])
+
+
+def launch(**changes: Any) -> str:
+    return request(steps=[{**LAUNCH, **changes}])
+
+
+FAULTS = [
+    ("", "", "not JSON"),
+    ("[]", "", "object"),
+    ("{", "", "not JSON"),
+    ("[" * 100_000, "", "nested more than 64 deep"),
+    ('{"source": ' + '{"text":' * 70 + "1" + "}" * 70, "", "nested more than 64 deep"),
+    (json.dumps({"steps": [LAUNCH]}), "source", "required"),
+    (request(source={"text": "\\ud800"}).replace("\\\\", "\\"), "", "not JSON"),
+    (request(source={"text": "a\n b\0"}), "source.text", "line 2, column 3 holds a NUL"),
+    (request(source={"text": "  \n"}), "source.text", "empty"),
+    (request(source={"text": "x" * 300_000}), "source.text", "300,000 bytes; the limit is 262,144"),
+    (request(source={"text": "k", "file_name": "../k.cu"}), "source.file_name", "pattern"),
+    (request(options={"standard": "c++98"}), "options.standard", "c++11"),
+    (request(options={"-I": "/"}), "options.-I", "not known here"),
+    (request(options={"max_registers": 8}), "options.max_registers", "16"),
+    (request(options={"defines": [{"name": "A", "value": "1\n2"}]}), "options.defines.0.value", "pattern"),
+    (request(options={"defines": [{"name": "A B"}]}), "options.defines.0.name", "pattern"),
+    (request(architecture="sm_50"), "architecture", "pattern"),
+    (request(device="cuda"), "device", "pattern"),
+    (request(schema_version=2), "schema_version", "less than or equal to 1"),
+    (request(surprise=1), "surprise", "not known here"),
+    (buffer(shape=[-1]), "buffers.0.shape.0", "greater than or equal to 1"),
+    (buffer(shape=[1.5]), "buffers.0.shape.0", "valid integer"),
+    (buffer(shape=["7"]), "buffers.0.shape.0", "valid integer"),
+    (buffer(shape=[1 << 40]), "buffers.0", "the limit is 1,073,741,824"),
+    (buffer(dtype="float8"), "buffers.0.dtype", "float16"),
+    (buffer(name="2x"), "buffers.0.name", "pattern"),
+    (buffer(role="output"), "buffers.0.role", "inout"),
+    (buffer(init={"kind": "ones"}), "buffers.0.init", "zeros"),
+    (buffer(dtype="uint8", init={"kind": "full", "value": 300}), "buffers.0", "300 does not fit uint8: 0 to 255"),
+    (buffer(shape=[3], init={"kind": "literals", "values": [1, 2]}), "buffers.0", "3 elements, but 2 values"),
+    (
+        buffer(shape=[2], init={"kind": "literals", "values": [1, "x"]}),
+        "buffers.0",
+        "value 1 of x: 'x' is not a number",
+    ),
+    (buffer(dtype="int8", init={"kind": "integers", "low": 5, "high": 5}), "buffers.0", "low is 5 and high is 5"),
+    (buffer(dtype="int8", init={"kind": "integers", "low": 0, "high": 500}), "buffers.0", "high is 500"),
+    (buffer(init={"kind": "upload", "digest": "../../etc/passwd"}), "buffers.0.init.digest", "pattern"),
+    (request(buffers=[X, X]), "buffers.1.name", "two buffers are called x"),
+    (launch(arguments=[{"kind": "buffer", "buffer": "y"}]), "steps.0.arguments.0.buffer", "no buffer is called y"),
+    (launch(arguments=[{"kind": "scalar", "dtype": "int32", "value": "1e9"}]), "steps.0.arguments.0", "whole"),
+    (
+        launch(config={"grid": [1, 1, 1, 1], "block": [1]}),
+        "steps.0.config.grid",
+        "3",
+    ),
+    (launch(config={"grid": {"kind": "cover", "buffer": "q"}, "block": [1]}), "steps.0.config.grid.buffer", "called q"),
+    (request(steps=[]), "steps", "at least 1"),
+    (request(steps=[{"kind": "fill", "buffer": "x", "value": 0}]), "steps", "0 launches"),
+    (request(steps=[{"kind": "repeat", "count": 10_001, "steps": [LAUNCH]}]), "steps.0.count", "10000"),
+    (request(steps=[LAUNCH, {"kind": "swap", "first": "x", "second": "y"}]), "steps.1.second", "no buffer is called y"),
+    (request(checks=[{"buffer": "z", "expected": {"kind": "zeros"}}]), "checks.0.buffer", "no buffer is called z"),
+    (request().replace('"value": 7', '"value": NaN'), "steps.0.arguments.1.value", "finite"),
+    (request().replace('"value": 7', '"value": ' + "9" * 5000), "", "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("text", "field", "words"), FAULTS, ids=[f"{row[1]}-{n}" for n, row in enumerate(FAULTS)])
+def test_fault_names_its_field(text: str, field: str, words: str) -> None:
+    path, message = fault(text)
+    assert path == field
+    assert words in message
+
+
+def test_swap_of_unequal_shapes_is_refused() -> None:
+    other = {**X, "name": "y", "shape": [1024]}
+    path, message = fault(request(buffers=[X, other], steps=[LAUNCH, {"kind": "swap", "first": "x", "second": "y"}]))
+    assert path == "steps.1"
+    assert "x and y differ in dtype or shape" in message
+
+
+@pytest.mark.parametrize(
+    ("block", "grid"),
+    [([256], (1, 4, 1)), ([100], (3, 4, 1)), ([16, 16], (16, 1, 1)), ([1, 1, 1], (256, 4, 1)), ([0], (0, 4, 1))],
+)
+def test_grid_covers_a_buffer(block: list[int], grid: tuple[int, int, int]) -> None:
+    run = RunRequest.model_validate_json(launch(config={"grid": {"kind": "cover", "buffer": "x"}, "block": block}))
+    step = run.steps[0]
+    assert step.kind == "launch"
+    assert resolve_grid(step.config, run.buffers) == grid
+
+
+def test_launches_are_counted_through_repeats() -> None:
+    inner = {"kind": "repeat", "count": 5, "steps": [LAUNCH, LAUNCH]}
+    run = RunRequest.model_validate_json(request(steps=[LAUNCH, {"kind": "repeat", "count": 3, "steps": [inner]}]))
+    assert count_launches(run.steps) == 31
+
+
+def test_templates_are_instantiated_once() -> None:
+    steps = [{**LAUNCH, "entry": name} for name in ("k<float>", "plain", "k<int>", "k<float>")]
+    run = RunRequest.model_validate_json(request(steps=steps))
+    assert compile_request(run).instantiations == ("k<float>", "k<int>")
