@@ -1,0 +1,1 @@
+"""The wall: everything that stands between a user's code and this machine."""

@@ -1,0 +1,111 @@
+"""The supervisor's side of one zygote process."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sandbox import control
+from sandbox.limits import START_TIMEOUT
+from sandbox.profiles import DEVICES, PROFILES, import_path, package_paths, system_folders
+
+_BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox.zygote import main; main(int(sys.argv[1]))"
+
+_ENVIRONMENT = {
+    "PATH": "/usr/bin",
+    "LANG": "C.UTF-8",
+    # A zygote must stay at one thread.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+class ZygoteFailed(Exception):
+    """A zygote did not come up; the text is its own reason."""
+
+
+class ForkServer:
+    """A zygote for one kind of job. It holds no secret: an empty environment and no descriptor but its channel."""
+
+    def __init__(self, kind: str, strong: bool, drop_to: int | None, preload: Sequence[str]) -> None:
+        """Start the process; `wait_ready` tells how that went. `drop_to`: a uid for weak mode under root."""
+        self.kind, self.strong = kind, strong
+        self.served = self.active = 0
+        self.retired = False
+        self.timings: dict[str, float] = {}
+        self._began = time.perf_counter()
+        readable = readable_paths(kind)
+        self.channel, theirs = control.pair()
+        try:
+            self.process = subprocess.Popen(
+                self.command(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                env=_ENVIRONMENT,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except BaseException:
+            self.channel.close()
+            raise
+        finally:
+            theirs.close()
+        settings = {
+            "kind": kind,
+            "strong": strong,
+            "drop_to": drop_to,
+            "preload": list(preload),
+            "readable": readable,
+            "devices": DEVICES,
+        }
+        control.send(self.channel, settings)
+
+    def command(self, descriptor: int) -> list[str]:
+        flags = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
+        return [sys.executable, *flags, "-c", _BOOTSTRAP, str(descriptor), *import_path()]
+
+    def wait_ready(self) -> None:
+        """Raises ZygoteFailed with the zygote's reason, or that there was none in time."""
+        self.channel.settimeout(START_TIMEOUT)
+        try:
+            message, _ = control.receive(self.channel)
+        except TimeoutError:
+            message = {"error": f"no answer within {START_TIMEOUT:g} s"}
+        finally:
+            self.channel.settimeout(None)
+        if message is None:
+            message = {"error": f"it ended with code {self.process.wait()} without a word"}
+        if "error" in message:
+            self.close()
+            raise ZygoteFailed(str(message["error"]))
+        self.timings = {key: value for key, value in message.items() if key.endswith("_ms")}
+        self.timings["start_ms"] = (time.perf_counter() - self._began) * 1e3
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def order(self, order: dict[str, Any], status: socket.socket, streams: Sequence[int]) -> None:
+        """Ask for a job. Raises OSError if the zygote is gone."""
+        control.send(self.channel, order, [status.fileno(), *streams])
+
+    def close(self) -> None:
+        """End the zygote and with it every job that it still has."""
+        self.channel.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            self.process.wait()
+
+
+def readable_paths(kind: str) -> list[str]:
+    """All that jobs of this kind may read: system libraries, the interpreter's, and the packages they run."""
+    return [*system_folders(), *package_paths(PROFILES[kind].packages)]

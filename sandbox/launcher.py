@@ -1,0 +1,247 @@
+"""The supervisor's side of the wall: starts the zygotes and, behind them, the jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Literal, Self
+
+from sandbox import breach, control, linux, request
+from sandbox.canaries import ATTEMPTS
+from sandbox.cgroup import Cgroups
+from sandbox.fork_server import ForkServer, ZygoteFailed, readable_paths
+from sandbox.job import Handles, Job, JobOutcome
+from sandbox.limits import RECYCLE_AFTER, JobLimits
+from sandbox.namespaces import NOBODY
+from sandbox.probe import IsolationReport, kernel_facts, open_to_others
+from sandbox.profiles import PROFILES
+from sandbox.watchdog import survey
+
+__all__ = ["Job", "JobLimits", "JobOutcome", "Sandbox", "SandboxUnavailable"]
+
+Mode = Literal["auto", "strong", "weak"]
+
+_EVENT_PIPE_SIZE = 1 << 20
+_HANDSHAKE_TIMEOUT = 10.0
+
+
+class SandboxUnavailable(Exception):
+    """No job may run on this machine, or a canary got through; the text says why."""
+
+
+class Sandbox:
+    """A wall with a zygote for each kind of job behind it. Thread-safe; a context manager.
+
+    `mode`: 'strong' needs namespaces, 'weak' goes by Landlock, seccomp and rlimits alone, 'auto' takes the
+    strongest that this machine gives. `profiles`: the kinds of jobs wanted. `preload`: modules that every
+    zygote imports beside those of its kind.
+    """
+
+    def __init__(
+        self,
+        mode: Mode = "auto",
+        profiles: Sequence[str] = ("compile", "launch"),
+        preload: Sequence[str] = (),
+    ) -> None:
+        """Start the zygotes and let the canaries try the walls. Raises SandboxUnavailable, ValueError."""
+        unknown = [kind for kind in profiles if kind not in PROFILES]
+        if unknown or not profiles:
+            raise ValueError(f"profiles: {unknown or 'none'}; known are {', '.join(PROFILES)}")
+        if mode not in ("auto", "strong", "weak"):
+            raise ValueError(f"mode: {mode!r}; known are auto, strong, weak")
+        self._kinds, self._preload = tuple(dict.fromkeys(profiles)), tuple(preload)
+        self._lock = threading.RLock()
+        self._servers: dict[str, ForkServer] = {}
+        self._retired: list[ForkServer] = []
+        self._jobs: set[Job] = set()
+        self._closed = False
+        self._strong = False
+        self._cgroups, without = _cgroups()
+        self.report = self._open(mode, [] if without is None else [f"no memory cgroup: {without}"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(
+        self,
+        kind: str,
+        request: bytes,
+        blobs: Mapping[str, bytes | bytearray | memoryview] = {},
+        limits: JobLimits | None = None,
+    ) -> Job:
+        """Start one job behind the wall. Raises SandboxUnavailable if its zygote cannot be brought back."""
+        return self._start(kind, request, blobs, limits or JobLimits(), canary=False)
+
+    def close(self) -> None:
+        """Kill what still runs and end the zygotes."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            jobs = list(self._jobs)
+        for job in jobs:
+            job.cancel()
+        for job in jobs:
+            job.wait()
+        self._close_servers()
+        if self._cgroups is not None:
+            self._cgroups.close()
+
+    def _open(self, mode: Mode, notes: list[str]) -> IsolationReport:
+        facts = kernel_facts()
+        reasons = list(notes)
+        for strong in {"auto": (True, False), "strong": (True,), "weak": (False,)}[mode]:
+            self._strong = strong
+            if not strong and not facts.landlock_abi:
+                reasons.append("weak: this kernel has no Landlock")
+                continue
+            try:
+                self._start_servers()
+                found = breach.find_breaches(self._kinds, strong, self._start_canary)
+            except (ZygoteFailed, breach.CannotRun, OSError) as error:
+                reasons.append(f"{'strong' if strong else 'weak'}: {error}")
+                self._close_servers()
+                continue
+            if found:
+                self.close()
+                raise SandboxUnavailable(f"attempts to break out succeeded: {'; '.join(found)}")
+            return dataclasses.replace(
+                facts,
+                mode="strong" if strong else "weak",
+                reasons=tuple(reasons),
+                namespaces=strong,
+                cgroup=self._cgroups is not None,
+                canaries=len(ATTEMPTS) * len(self._kinds),
+            )
+        self.close()
+        raise SandboxUnavailable("; ".join(reasons))
+
+    def _start_servers(self) -> None:
+        self._servers = {kind: self._new_server(kind) for kind in self._kinds}
+        for server in self._servers.values():
+            server.wait_ready()
+
+    def _new_server(self, kind: str) -> ForkServer:
+        drop_to = None
+        if not self._strong and os.getuid() == 0 and open_to_others(readable_paths(kind)):
+            drop_to = NOBODY
+        return ForkServer(kind, self._strong, drop_to, self._preload)
+
+    def _close_servers(self) -> None:
+        for server in (*self._servers.values(), *self._retired):
+            server.close()
+        self._servers, self._retired = {}, []
+
+    def _start_canary(self, kind: str, order: bytes) -> Job:
+        return self._start(kind, order, {}, breach.LIMITS, canary=True)
+
+    def _server_for(self, kind: str) -> ForkServer:
+        """The kind's zygote; a fresh one where it died or has served long enough."""
+        server = self._servers[kind]
+        if server.alive and server.served < RECYCLE_AFTER:
+            return server
+        fresh = self._new_server(kind)
+        fresh.wait_ready()
+        self._servers[kind] = fresh
+        if server.alive and server.active:
+            server.retired = True
+            self._retired.append(server)
+        else:
+            server.close()
+        return fresh
+
+    def _start(
+        self,
+        kind: str,
+        content: bytes,
+        blobs: Mapping[str, bytes | bytearray | memoryview],
+        limits: JobLimits,
+        canary: bool,
+    ) -> Job:
+        if kind not in self._kinds:
+            raise ValueError(f"kind: {kind!r}; this sandbox was opened for {', '.join(self._kinds)}")
+        began = time.perf_counter()
+        data = request.pack(content, blobs)
+        try:
+            with self._lock:
+                if self._closed:
+                    raise SandboxUnavailable("the sandbox is closed")
+                try:
+                    return self._launch(self._server_for(kind), data, limits, canary, began)
+                except OSError:
+                    if self._servers[kind].alive:
+                        raise
+                    return self._launch(self._server_for(kind), data, limits, canary, began)
+        except ZygoteFailed as error:
+            raise SandboxUnavailable(f"the zygote for {kind} jobs does not start: {error}") from error
+        finally:
+            os.close(data)
+
+    def _launch(self, server: ForkServer, data: int, limits: JobLimits, canary: bool, began: float) -> Job:
+        """The handshake: order → the zygote's pidfd of the job's init → into the cgroup → go."""
+        ours, theirs = control.pair()
+        pipes = [os.pipe() for _ in range(3)]
+        linux.widen_pipe(pipes[2][1], _EVENT_PIPE_SIZE)
+        order = {"limits": dataclasses.asdict(limits), "canary": canary}
+        cgroup = None
+        reads = [read for read, _ in pipes]
+        try:
+            try:
+                server.order(order, theirs, [*(write for _, write in pipes), data])
+            finally:
+                theirs.close()
+                for _, write in pipes:
+                    os.close(write)
+            ours.settimeout(_HANDSHAKE_TIMEOUT)
+            answer, handles = control.receive(ours)
+            if answer is None or "error" in answer:
+                raise OSError(answer["error"] if answer else "the zygote is gone")
+            ours.settimeout(None)
+            reads.append(handles[0])
+            pid = linux.pid_of(handles[0])
+            if self._cgroups is not None:
+                cgroup = self._cgroups.create(limits.memory)
+                cgroup.add(pid)
+            # Init and child each show the zygote's pages as their own.
+            baseline = 0 if cgroup is not None else 2 * survey(pid).resident
+            control.send(ours, {"memory_by_rlimit": cgroup is None})
+        except BaseException:
+            ours.close()
+            for fd in reads:
+                os.close(fd)
+            if cgroup is not None:
+                cgroup.close()
+            raise
+        server.served += 1
+        server.active += 1
+        spawn_ms = (time.perf_counter() - began) * 1e3
+        job: Job | None = None
+
+        def done() -> None:
+            with self._lock:
+                server.active -= 1
+                if job is not None:
+                    self._jobs.discard(job)
+                if server.retired and not server.active:
+                    self._retired.remove(server)
+                    server.close()
+
+        job = Job(Handles(handles[0], ours, *(read for read, _ in pipes)), limits, cgroup, baseline, spawn_ms, done)
+        self._jobs.add(job)
+        return job
+
+
+def _cgroups() -> tuple[Cgroups | None, str | None]:
+    try:
+        return Cgroups(), None
+    except OSError as error:
+        return None, error.strerror or str(error)

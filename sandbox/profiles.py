@@ -1,0 +1,76 @@
+"""What each kind of job may see and do, as data."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.seccomp import COMPUTE, SCRATCH
+
+REPOSITORY = str(Path(__file__).resolve().parent.parent)
+
+_MODELS = ("pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection")
+_COMPUTE = ("numpy", "ml_dtypes", "llvmlite")
+_OURS = ("engine", "emulator", "protocol")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Of one kind of job: the packages it may read, whether it gets a scratch folder and a /proc."""
+
+    packages: tuple[str, ...]
+    scratch: bool = False
+    proc: bool = False
+
+    @property
+    def syscalls(self) -> Sequence[str]:
+        return [*COMPUTE, *SCRATCH] if self.scratch else COMPUTE
+
+
+PROFILES: dict[str, Profile] = {
+    # NVRTC and the emulator's code generation: reads headers, writes nothing.
+    "compile": Profile(packages=(*_OURS, *_MODELS, *_COMPUTE, "nvidia")),
+    # The emulator: threads and executable memory, no file of the user's, nothing writable.
+    "launch": Profile(packages=(*_OURS, *_MODELS, *_COMPUTE)),
+    # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
+    "python": Profile(packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
+}
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+
+def system_folders() -> tuple[str, ...]:
+    """Where the dynamic loader finds libc and its like, and the interpreter's own library."""
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    candidates = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}", "/usr/lib64", "/lib64"]
+    library = Path(sys.base_prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return tuple(str(path) for path in dict.fromkeys([*map(Path, candidates), library]) if path.is_dir())
+
+
+def package_paths(packages: Sequence[str]) -> tuple[str, ...]:
+    """Folders and files of importable packages, with the folder of bundled libraries that wheels put beside.
+
+    Nothing is imported. Unknown names are left out: not every installation has every package.
+    """
+    paths: list[str] = []
+    for name in packages:
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+            continue
+        if spec.submodule_search_locations is not None:
+            folders = [str(Path(folder).absolute()) for folder in spec.submodule_search_locations]
+            paths += folders
+            paths += [f"{folder}.libs" for folder in folders if Path(f"{folder}.libs").is_dir()]
+        elif spec.origin:
+            paths.append(str(Path(spec.origin).absolute()))
+    return tuple(dict.fromkeys(paths))
+
+
+def import_path() -> list[str]:
+    """The host's folders of packages, for the zygote, which starts without `site`."""
+    folders = [REPOSITORY, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    return [str(folder) for folder in dict.fromkeys(folders) if folder]

@@ -1,0 +1,148 @@
+"""A fork server behind the wall: imports once, never runs user code, forks one init a job."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import time
+import traceback
+from typing import Any, NoReturn
+
+from sandbox import control, job_init, linux, namespaces, root
+from sandbox.job_init import Household
+from sandbox.profiles import PROFILES
+
+
+def main(descriptor: int) -> NoReturn:
+    """Serve the supervisor at the other end of `descriptor` until it closes it."""
+    channel = socket.socket(fileno=descriptor)
+    linux.close_all_but({0, 1, 2, descriptor})
+    try:
+        settings, _ = control.receive(channel)
+        if settings is not None:
+            house = _prepare(settings, channel)
+            _serve(channel, house)
+    except BaseException as error:
+        reason = "".join(traceback.format_exception_only(type(error), error)).strip()
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        control.send(channel, {"error": f"{reason} ({where.name})"[:2000]})
+        os._exit(1)
+    os._exit(0)
+
+
+def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
+    kind, strong = settings["kind"], settings["strong"]
+    os.umask(0o022)
+    proc = namespaces.open_proc()
+    began = time.perf_counter()
+    if strong:
+        namespaces.enter(proc, keep=channel.fileno())
+    entered = time.perf_counter()
+    # Imports come before the walls: this is our own code, and a checkout may lie where nobody else can read.
+    child = importlib.import_module("sandbox.child")
+    child.preload(kind)
+    for name in settings["preload"]:
+        importlib.import_module(name)
+    imported = time.perf_counter()
+    if strong:
+        root.build(settings["readable"], settings["devices"], PROFILES[kind].proc)
+        namespaces.settle()
+        linux.die_with_parent()  # after the last change of ids, which clears it; the parent waits outside
+    else:
+        # No such tie here: it would follow the thread that started us. The channel's end tells us to go.
+        if settings["drop_to"] is not None:
+            linux.become_user(settings["drop_to"])
+        linux.drop_capabilities()
+    linux.no_new_privileges()
+    os.umask(0o077)
+    if linux.thread_count() > 1:
+        raise RuntimeError(f"preloading for {kind} jobs started a thread; a fork would lose it")
+    gc.collect()
+    gc.freeze()
+    ready = {
+        "ready": True,
+        "enter_ms": (entered - began) * 1e3,
+        "import_ms": (imported - entered) * 1e3,
+        "wall_ms": (time.perf_counter() - imported) * 1e3,
+    }
+    control.send(channel, ready)
+    return Household(
+        kind=kind,
+        strong=strong,
+        readable=tuple(settings["readable"]),
+        devices=tuple(settings["devices"]),
+        proc=proc,
+        uid=os.getuid(),
+        gid=os.getgid(),
+    )
+
+
+def _serve(channel: socket.socket, house: Household) -> None:
+    """Start a job an order; tell each job's own status socket when its init has ended."""
+    living: dict[int, tuple[int, socket.socket]] = {}
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    while True:
+        for descriptor, _ in poll.poll():
+            if descriptor in living:
+                poll.unregister(descriptor)
+                _bury(descriptor, *living.pop(descriptor))
+                continue
+            order, handles = control.receive(channel)
+            if order is None:
+                for pidfd in living:
+                    _kill(pidfd)
+                return
+            started = _start(house, order, handles)
+            if started is not None:
+                pidfd, pid, status = started
+                living[pidfd] = (pid, status)
+                poll.register(pidfd, select.POLLIN)
+
+
+def _start(house: Household, order: dict[str, Any], handles: list[int]) -> tuple[int, int, socket.socket] | None:
+    status = socket.socket(fileno=handles[0])
+    streams = handles[1:]
+    began = time.perf_counter()
+    flags = namespaces.job_flags(PROFILES[house.kind].scratch) if house.strong else 0
+    pid = -1
+    try:
+        pid = linux.fork(flags)
+    except OSError as error:
+        control.send(status, {"error": f"no process for the job: {error}"})
+        status.close()
+        return None
+    finally:
+        if pid != 0:
+            for fd in streams:
+                os.close(fd)
+    if pid == 0:
+        job_init.run(house, status, order, streams)
+    pidfd = os.pidfd_open(pid)
+    try:
+        control.send(status, {"started_ms": (time.perf_counter() - began) * 1e3}, [pidfd])
+    except OSError:
+        _kill(pidfd)  # the supervisor gave up before the job began
+    return pidfd, pid, status
+
+
+def _bury(pidfd: int, pid: int, status: socket.socket) -> None:
+    _, exit_status = os.waitpid(pid, 0)
+    os.close(pidfd)
+    try:
+        control.send(status, {"ended": exit_status})
+    except OSError:
+        pass  # the supervisor has let go of this job
+    finally:
+        status.close()
+
+
+def _kill(pidfd: int) -> None:
+    try:
+        signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+    except ProcessLookupError:
+        return
