@@ -1,0 +1,215 @@
+"""The fixpoint that finds each register's shape, the divergent branches, and what must be blended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.analysis.cfg import Graph
+from emulator.analysis.flat import FlatKernel
+from emulator.analysis.gang import Gang
+from emulator.analysis.liveness import Liveness
+from emulator.analysis.operands import CARRY, definitions, destination_count, registers_of
+from emulator.analysis.rules import REGISTER_TYPES, evaluate
+from emulator.analysis.shapes import AbstractScalars, Shape, affine, join, uniform, varying
+from emulator.analysis.waiting import Waiting, analyse_waiting
+from emulator.syntax.nodes import (
+    AddressOperand,
+    ImmediateOperand,
+    Instruction,
+    Operand,
+    PairOperand,
+    RegisterOperand,
+    SymbolOperand,
+    VectorOperand,
+)
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+# Their results differ between lanes whatever the operands are.
+_VARYING_OPCODES = frozenset({"atom", "shfl", "match", "elect", "call", "mma", "wmma", "ldmatrix", "redux", "vote",
+                              "activemask", "movmatrix", "tex", "suld"})  # fmt: skip
+_LANE_REGISTERS = frozenset({"%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
+                             "%lanemask_gt"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """`shapes` of registers at block boundaries; `blend[b]` are the registers whose old value waiting lanes need."""
+
+    shapes: dict[str, Shape]
+    divergent: set[int]
+    waiting: Waiting
+    blend: dict[int, set[str]]
+
+
+def register_type(flat: FlatKernel, name: str) -> str:
+    return "i1" if name == CARRY else REGISTER_TYPES[flat.registers[name]]
+
+
+def special_shape(name: str, gang: Gang) -> Shape:
+    """The abstract shape of a special register for the block's layout."""
+    root, _, axis = name.partition(".")
+    if root == "%ntid":
+        return uniform("i32", gang.block[_AXES[axis]])
+    if root == "%tid":
+        layout = gang.layout(_AXES[axis])
+        if layout.pattern is None:
+            return varying("i32")
+        same = len(set(layout.bases)) == 1
+        base = layout.bases[0] if same else "?"
+        return affine(base, layout.pattern, layout.align, AbstractScalars())
+    if name == "%laneid":
+        return affine(0, tuple(range(gang.width)), 31, AbstractScalars())
+    if name in _LANE_REGISTERS:
+        return varying("i32")
+    return uniform("i64" if name in ("%clock64", "%globaltimer", "%gridid") else "i32")
+
+
+class Classifier:
+    """Runs the fixpoint over shapes, divergence, waiting sets and blends until nothing changes."""
+
+    def __init__(self, flat: FlatKernel, graph: Graph, liveness: Liveness, gang: Gang) -> None:
+        self.flat = flat
+        self.graph = graph
+        self.liveness = liveness
+        self.gang = gang
+        self.shapes: dict[str, Shape] = {}
+        self.forced: set[str] = set()
+        self.scalars = AbstractScalars()
+        self._defined: set[str] = set().union(*liveness.defined.values())
+
+    def run(self) -> Classes:
+        while True:
+            self._settle_shapes()
+            divergent = self._divergent_blocks()
+            waiting = analyse_waiting(self.graph, divergent)
+            blend = self._blended(waiting)
+            fresh = {
+                name for names in blend.values() for name in names if self._shape(name).kind != "varying"
+            } - self.forced
+            if not fresh:
+                for name in self.flat.registers:
+                    self.shapes.setdefault(name, uniform(register_type(self.flat, name)))
+                return Classes(self.shapes, divergent, waiting, blend)
+            self.forced |= fresh
+            for name in self.forced:
+                self.shapes[name] = varying(register_type(self.flat, name))
+
+    def _shape(self, name: str) -> Shape:
+        return self.shapes.get(name) or uniform(register_type(self.flat, name))
+
+    def _blended(self, waiting: Waiting) -> dict[int, set[str]]:
+        blend: dict[int, set[str]] = {}
+        for block in self.graph.order:
+            needed: set[str] = set()
+            for other in waiting[block]:
+                needed |= self.liveness.live_in[other] & self.liveness.defined[block]
+            blend[block] = needed
+        return blend
+
+    def _divergent_blocks(self) -> set[int]:
+        found: set[int] = set()
+        for block in self.graph.order:
+            last = self.graph.blocks[block].terminator
+            if last is None:
+                continue
+            if last.guard is not None and self._shape(last.guard.register).kind != "uniform":
+                found.add(block)
+            if last.opcode == "brx" and self.read(last.operands[0], "i32").kind != "uniform":
+                found.add(block)
+        return found
+
+    def _settle_shapes(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for block in self.graph.order:
+                node = self.graph.blocks[block]
+                for instruction in (*node.instructions, *((node.terminator,) if node.terminator else ())):
+                    for name in definitions(instruction):
+                        if name in self.forced:
+                            continue
+                        result = self._result(instruction, name)
+                        merged = join(self.shapes.get(name), result)
+                        if merged is not None and merged != self.shapes.get(name):
+                            self.shapes[name] = merged
+                            changed = True
+
+    def _result(self, instruction: Instruction, name: str) -> Shape | None:
+        type = register_type(self.flat, name)
+        sources = [operand for operand in instruction.operands if not _is_destination(instruction, operand)]
+        if self._is_unset(sources):
+            return None
+        result: Shape | None = None
+        if len(definitions(instruction)) == 1:
+            result = evaluate(instruction, self.read, self.scalars)
+        if result is None:
+            result = self._generic(instruction, sources, type)
+        if result.type != type or (type == "i1" and result.kind not in ("uniform", "varying")):
+            result = Shape("uniform" if result.kind == "uniform" else "varying", type)
+        guard = instruction.guard
+        if guard is not None:
+            if self._shape(guard.register).kind != "uniform":
+                return varying(type)
+            return join(result, self.shapes.get(name))
+        return result
+
+    def _is_unset(self, operands: list[Operand]) -> bool:
+        """Whether a source has a definition that the fixpoint has not reached yet."""
+        return any(
+            name in self._defined and name not in self.shapes
+            for operand in operands
+            for name in registers_of(operand)
+        )
+
+    def _generic(self, instruction: Instruction, sources: list[Operand], type: str) -> Shape:
+        opcode = instruction.opcode
+        if opcode in _VARYING_OPCODES or (opcode == "ld" and self._is_private(instruction)):
+            return varying(type)
+        kinds = {self._operand_kind(operand) for operand in sources}
+        if opcode in ("addc", "subc", "madc"):
+            kinds.add(self._shape(CARRY).kind)
+        return uniform(type) if kinds <= {"uniform"} else varying(type)
+
+    def _is_private(self, instruction: Instruction) -> bool:
+        """Whether a load may read local memory, where one address is another place in every lane."""
+        spaces = {m.split("::")[0] for m in instruction.modifiers} & {"global", "shared", "const", "param", "local"}
+        return "local" in spaces or (not spaces and self.flat.local_bytes > 0)
+
+    def _operand_kind(self, operand: Operand) -> str:
+        if isinstance(operand, VectorOperand):
+            kinds = {self._operand_kind(element) for element in operand.elements}
+            return "uniform" if kinds <= {"uniform"} else "varying"
+        if isinstance(operand, AddressOperand):
+            if operand.base is None or operand.base not in self.flat.registers:
+                return "uniform"
+            return self._shape(operand.base).kind
+        if isinstance(operand, PairOperand):
+            return "varying"
+        return self.read(operand, "i32").kind
+
+    def read(self, operand: Operand, type: str) -> Shape:
+        if isinstance(operand, RegisterOperand):
+            if operand.name in self.flat.registers:
+                return self._shape(operand.name)
+            return special_shape(operand.name, self.gang)
+        if isinstance(operand, ImmediateOperand):
+            return uniform(type, operand.value) if operand.float_bits is None else uniform(type)
+        if isinstance(operand, SymbolOperand):
+            known = symbol_value(self.flat, operand)
+            return uniform(type) if known is None else uniform(type, known)
+        return varying(type)
+
+
+def symbol_value(flat: FlatKernel, operand: SymbolOperand) -> int | None:
+    """The value of a symbol where it is known before the launch: offsets of shared and local variables, code."""
+    for table in (flat.shared, flat.local, flat.code_addresses):
+        if operand.name in table:
+            return table[operand.name] + operand.offset
+    if operand.name in flat.dynamic:
+        aligned = (flat.shared_bytes + flat.dynamic_alignment - 1) // flat.dynamic_alignment * flat.dynamic_alignment
+        return aligned + operand.offset
+    return None
+
+
+def _is_destination(instruction: Instruction, operand: Operand) -> bool:
+    return destination_count(instruction) == 1 and operand is instruction.operands[0]

@@ -1,0 +1,67 @@
+"""How the threads of a block lie in the lanes of its gangs, for one block shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.analysis.shapes import trailing_zeros
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AxisLayout:
+    """One coordinate of threadIdx over all gangs: base[gang] + pattern[lane], or None where no pattern holds."""
+
+    bases: tuple[int, ...]
+    pattern: tuple[int, ...] | None
+
+    @property
+    def align(self) -> int:
+        return min(trailing_zeros(base) for base in self.bases)
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A block of `block` threads cut into gangs of `width` consecutive threads (x fastest)."""
+
+    block: Dim3
+    width: int = 32
+
+    @property
+    def threads(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def count(self) -> int:
+        return -(-self.threads // self.width)
+
+    def coordinate(self, axis: int, thread: int) -> int:
+        stride = 1
+        for lower in range(axis):
+            stride *= self.block[lower]
+        return thread // stride % self.block[axis]
+
+    def layout(self, axis: int) -> AxisLayout:
+        """Lanes behind the last thread continue the pattern: they are never active."""
+        bases: list[int] = []
+        pattern: tuple[int, ...] | None = None
+        holds = True
+        for gang in range(self.count):
+            first = gang * self.width
+            base = self.coordinate(axis, first)
+            bases.append(base)
+            here = tuple(
+                self.coordinate(axis, first + lane) - base for lane in range(min(self.width, self.threads - first))
+            )
+            if pattern is None:
+                pattern = here
+            elif pattern[: len(here)] != here:
+                holds = False
+        assert pattern is not None
+        if len(pattern) < self.width:
+            # One short gang: extend the last step.
+            delta = pattern[-1] - pattern[-2] if len(pattern) > 1 else 0
+            extra = [pattern[-1] + delta * (index + 1) for index in range(self.width - len(pattern))]
+            pattern += tuple(extra)
+        return AxisLayout(tuple(bases), pattern if holds else None)
