@@ -1,0 +1,107 @@
+/** The calls of the HTTP API, with every failure put in words. */
+import type {
+  Accepted,
+  Devices,
+  Example,
+  FieldProblem,
+  InspectReport,
+  InspectRequest,
+  RunRequest,
+  SharedLink,
+  SharePayload,
+  StoredRun,
+  StoredShare,
+  UploadedArray,
+} from './types';
+
+/** A refused call. `status` is 0 where no answer came; `fields` name what to mend. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly fields: FieldProblem[] = [],
+    readonly retryAfter: number | null = null,
+  ) {
+    super(message);
+  }
+}
+
+interface ProblemBody {
+  title?: string;
+  detail?: string;
+  errors?: FieldProblem[];
+}
+
+const FALLBACK: Record<number, string> = {
+  404: 'The service does not know this address.',
+  413: 'This is larger than the service accepts.',
+  429: 'Too many requests.',
+  502: 'The service is restarting.',
+  503: 'No worker is free to answer.',
+  504: 'No worker answered in time.',
+};
+
+function inWords(status: number, problem: ProblemBody, retryAfter: number | null): string {
+  let text = problem.detail || problem.title || FALLBACK[status] || `The service answered with status ${status}.`;
+  if (!/[.!?]$/.test(text)) text += '.';
+  if (retryAfter !== null && !/\d+ s/.test(text)) text += ` Try again in ${retryAfter} s.`;
+  return text;
+}
+
+async function call<T>(path: string, init: RequestInit = {}): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(path, init);
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    const why = navigator.onLine
+      ? 'The service does not answer. It may be restarting; nothing that you typed is lost.'
+      : 'This browser is offline. Nothing that you typed is lost; run again once the connection is back.';
+    throw new ApiError(why, 0);
+  }
+  if (!response.ok) {
+    const problem = (await response.json().catch(() => ({}))) as ProblemBody;
+    const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
+    const retryAfter = Number.isFinite(seconds) ? seconds : null;
+    throw new ApiError(inWords(response.status, problem, retryAfter), response.status, problem.errors ?? [], retryAfter);
+  }
+  return (await response.json()) as T;
+}
+
+function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return call<T>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  });
+}
+
+const segment = encodeURIComponent;
+
+export const api = {
+  run: (request: RunRequest) => post<Accepted>('/api/runs', request),
+  storedRun: (id: string) => call<StoredRun>(`/api/runs/${segment(id)}`),
+  cancel: (id: string) => call<unknown>(`/api/runs/${segment(id)}`, { method: 'DELETE' }),
+  compile: (request: InspectRequest, signal?: AbortSignal) => post<InspectReport>('/api/compile', request, signal),
+  upload: (file: Blob) =>
+    call<UploadedArray>('/api/uploads', {
+      method: 'POST',
+      headers: { 'content-type': 'application/octet-stream' },
+      body: file,
+    }),
+  devices: () => call<Devices>('/api/devices'),
+  examples: () => call<Example[]>('/api/examples'),
+  share: (payload: SharePayload, parent: string | null) =>
+    post<SharedLink>('/api/shares', parent ? { payload, parent } : { payload }),
+  sharedLink: (id: string) => call<StoredShare>(`/api/shares/${segment(id)}`),
+};
+
+export const eventsUrl = (run: string) => `/api/runs/${segment(run)}/events`;
+
+/** Address of an output buffer as .npy; `slice` is NumPy basic slicing such as `0:10,::2`. */
+export function bufferUrl(run: string, buffer: string, slice = ''): string {
+  const query = slice ? `?slice=${slice}` : '';
+  return `/api/runs/${segment(run)}/buffers/${segment(buffer)}.npy${query}`;
+}

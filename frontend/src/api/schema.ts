@@ -1,0 +1,1470 @@
+// Made by `npm run types` from the protocol's models; sha256 67e3765bdeafb69116aab22f20c767386e05d88a60d79b3cd2dce4781a500910
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * Arange
+         * @description start, start + step, … in row-major order.
+         */
+        Arange: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "arange";
+            /**
+             * Start
+             * @default 0
+             */
+            start?: boolean | number | string;
+            /**
+             * Step
+             * @default 1
+             */
+            step?: boolean | number | string;
+        };
+        /**
+         * Buffer
+         * @description A named array in device memory, row-major. `out` and `inout` buffers are read back at the end.
+         */
+        Buffer: {
+            /**
+             * Dtype
+             * @enum {string}
+             */
+            dtype: "bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128";
+            /**
+             * Init
+             * @default {
+             *       "kind": "zeros"
+             *     }
+             */
+            init?: components["schemas"]["Zeros"] | components["schemas"]["Full"] | components["schemas"]["Arange"] | components["schemas"]["Linspace"] | components["schemas"]["Uniform"] | components["schemas"]["Normal"] | components["schemas"]["Integers"] | components["schemas"]["Formula"] | components["schemas"]["Literals"] | components["schemas"]["Uninitialised"] | components["schemas"]["Upload"];
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @default inout
+             * @enum {string}
+             */
+            role?: "in" | "out" | "inout";
+            /** Shape */
+            shape: number[];
+        };
+        /**
+         * BufferArgument
+         * @description A pointer to a declared buffer.
+         */
+        BufferArgument: {
+            /** Buffer */
+            buffer: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "buffer";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+        };
+        /**
+         * BufferRead
+         * @description An out or inout buffer at the end; its bytes are a blob, row-major.
+         */
+        BufferRead: {
+            /** Bytes */
+            bytes: number;
+            /** Digest */
+            digest: string;
+            /**
+             * Dtype
+             * @enum {string}
+             */
+            dtype: "bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "buffer-read";
+            /**
+             * Maximum
+             * @default null
+             */
+            maximum?: boolean | number | string | null;
+            /**
+             * Minimum
+             * @default null
+             */
+            minimum?: boolean | number | string | null;
+            /** Name */
+            name: string;
+            /**
+             * Not Finite
+             * @default 0
+             */
+            not_finite?: number;
+            /** Shape */
+            shape: number[];
+        };
+        /**
+         * BufferView
+         * @description How the page shows a buffer.
+         */
+        BufferView: {
+            /**
+             * Logarithmic
+             * @default false
+             */
+            logarithmic?: boolean;
+            /**
+             * Palette
+             * @default viridis
+             * @enum {string}
+             */
+            palette?: "viridis" | "inferno" | "gray" | "diverging" | "rgb";
+            /**
+             * Shown As
+             * @default auto
+             * @enum {string}
+             */
+            shown_as?: "auto" | "table" | "plot" | "image" | "hidden";
+        };
+        /**
+         * Checked
+         * @description A check of the request, passed or with the first element that differs (in row-major order).
+         */
+        Checked: {
+            /** Buffer */
+            buffer: string;
+            /**
+             * Differing
+             * @default 0
+             */
+            differing?: number;
+            /**
+             * Expected
+             * @default null
+             */
+            expected?: boolean | number | string | null;
+            /**
+             * Got
+             * @default null
+             */
+            got?: boolean | number | string | null;
+            /**
+             * Index
+             * @default null
+             */
+            index?: number[] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "checked";
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /** Passed */
+            passed: boolean;
+        };
+        /**
+         * Compiled
+         * @description The source is compiled, or was found in the cache.
+         */
+        Compiled: {
+            /** Architecture */
+            architecture: string;
+            /**
+             * Cached
+             * @default false
+             */
+            cached?: boolean;
+            /** Entries */
+            entries: components["schemas"]["Entry"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "compiled";
+            /** Toolchain */
+            toolchain: string;
+        };
+        /**
+         * CompileRequest
+         * @description Compile only: parameters, resources, occupancy and diagnostics.
+         */
+        CompileRequest: {
+            /**
+             * Architecture
+             * @description A compute capability that the compiler targets, such as sm_90.
+             * @default sm_90
+             */
+            architecture?: string;
+            /**
+             * Instantiations
+             * @default []
+             */
+            instantiations?: string[];
+            /**
+             * @default {
+             *       "defines": [],
+             *       "fast_math": false,
+             *       "fmad": true,
+             *       "max_registers": null,
+             *       "standard": "c++17"
+             *     }
+             */
+            options?: components["schemas"]["Options"];
+            /**
+             * Schema Version
+             * @default 1
+             */
+            schema_version?: number;
+            source: components["schemas"]["Source"];
+        };
+        /**
+         * Compiling
+         * @description A worker has taken the run up; a second attempt follows a lost worker.
+         */
+        Compiling: {
+            /** Attempt */
+            attempt: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "compiling";
+            /**
+             * Worker
+             * @default
+             */
+            worker?: string;
+        };
+        /**
+         * Counted
+         * @description What an instrument counted over one launch.
+         */
+        Counted: {
+            /** Counters */
+            counters: {
+                [key: string]: number;
+            };
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "counted";
+            /** Step */
+            step: string;
+        };
+        /**
+         * Cover
+         * @description A grid with at least one thread for each element of a buffer: its last axis along x, the one before along y.
+         */
+        Cover: {
+            /** Buffer */
+            buffer: string;
+            /**
+             * Kind
+             * @default cover
+             * @constant
+             */
+            kind?: "cover";
+        };
+        /**
+         * Define
+         * @description A macro: -D name=value.
+         */
+        Define: {
+            /** Name */
+            name: string;
+            /**
+             * Value
+             * @default 1
+             */
+            value?: string;
+        };
+        /**
+         * DeviceInfo
+         * @description One device that live workers offer.
+         */
+        DeviceInfo: {
+            /**
+             * Architecture
+             * @default null
+             */
+            architecture?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Isolation
+             * @enum {string}
+             */
+            isolation: "strong" | "weak" | "none";
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "emulator" | "gpu";
+            /**
+             * Memory Bytes
+             * @default 0
+             */
+            memory_bytes?: number;
+            /** Name */
+            name: string;
+            /**
+             * Sm Count
+             * @default null
+             */
+            sm_count?: number | null;
+            /**
+             * Version
+             * @default
+             */
+            version?: string;
+            /**
+             * Workers
+             * @default 1
+             */
+            workers?: number;
+        };
+        /** Diagnosed */
+        Diagnosed: {
+            diagnostic: components["schemas"]["Diagnostic"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "diagnosed";
+        };
+        /**
+         * Diagnostic
+         * @description One message. `span` is in the user's source; `field` is a path in the request, such as steps.0.config.block.
+         */
+        Diagnostic: {
+            /**
+             * Code
+             * @default
+             */
+            code?: string;
+            /**
+             * Field
+             * @default null
+             */
+            field?: string | null;
+            /**
+             * File
+             * @default
+             */
+            file?: string;
+            /**
+             * Help
+             * @default null
+             */
+            help?: string | null;
+            /**
+             * Labels
+             * @default []
+             */
+            labels?: components["schemas"]["Label"][];
+            /** Message */
+            message: string;
+            /**
+             * Notes
+             * @default []
+             */
+            notes?: string[];
+            /**
+             * Origin
+             * @default compiler
+             * @enum {string}
+             */
+            origin?: "compiler" | "assembler" | "emulator" | "launch" | "request" | "service";
+            /**
+             * Severity
+             * @enum {string}
+             */
+            severity: "error" | "warning" | "note" | "advice";
+            /** @default null */
+            span?: components["schemas"]["Span"] | null;
+        };
+        /**
+         * Entry
+         * @description A __global__ function that can be launched.
+         */
+        Entry: {
+            /** Display */
+            display: string;
+            /**
+             * Line
+             * @default null
+             */
+            line?: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Parameters
+             * @default []
+             */
+            parameters?: components["schemas"]["Parameter"][];
+            resources: components["schemas"]["Resources"];
+        };
+        /**
+         * EntryOccupancy
+         * @description Occupancy of one entry at the launch asked for, and the curve over block sizes (32, 64, … 1,024 threads).
+         */
+        EntryOccupancy: {
+            /**
+             * Curve
+             * @default []
+             */
+            curve?: components["schemas"]["OccupancyPoint"][];
+            /** Entry */
+            entry: string;
+            /** @default null */
+            occupancy?: components["schemas"]["Occupancy"] | null;
+        };
+        /**
+         * Equals
+         * @description After the last step a buffer must equal `expected`: |got − want| ≤ relative·|want| + absolute, NaN equals NaN.
+         */
+        Equals: {
+            /**
+             * Absolute
+             * @default 0
+             */
+            absolute?: number;
+            /** Buffer */
+            buffer: string;
+            /** Expected */
+            expected: components["schemas"]["Zeros"] | components["schemas"]["Full"] | components["schemas"]["Arange"] | components["schemas"]["Linspace"] | components["schemas"]["Uniform"] | components["schemas"]["Normal"] | components["schemas"]["Integers"] | components["schemas"]["Formula"] | components["schemas"]["Literals"] | components["schemas"]["Uninitialised"] | components["schemas"]["Upload"];
+            /**
+             * Kind
+             * @default equals
+             * @constant
+             */
+            kind?: "equals";
+            /**
+             * Relative
+             * @default 0
+             */
+            relative?: number;
+        };
+        /**
+         * EventRecord
+         * @description An event with its place in the stream: id is <attempt>-<sequence>, at is Unix time in seconds.
+         */
+        EventRecord: {
+            /** At */
+            at: number;
+            /** Event */
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Checked"] | components["schemas"]["Finished"];
+            /** Id */
+            id: string;
+        };
+        /**
+         * Fill
+         * @description Sets every element of a buffer between launches.
+         */
+        Fill: {
+            /** Buffer */
+            buffer: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "fill";
+            /** Value */
+            value: boolean | number | string;
+        };
+        /**
+         * Finished
+         * @description The end: ok, compile-error, error, signal, cancelled or limit:<name>.
+         */
+        Finished: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "finished";
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds?: number;
+            /** Verdict */
+            verdict: string;
+        };
+        /**
+         * Formula
+         * @description An arithmetic expression in the index variables i (flat), x, y, z, w (last axis first) and the shape nx, ny…
+         */
+        Formula: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "formula";
+            /** Text */
+            text: string;
+        };
+        /**
+         * Found
+         * @description A defect of the kernel, seen while it ran.
+         */
+        Found: {
+            /**
+             * Access
+             * @default null
+             */
+            access?: ("read" | "write" | "atomic") | null;
+            /**
+             * Block
+             * @default null
+             */
+            block?: [
+                number,
+                number,
+                number
+            ] | null;
+            /**
+             * Buffer
+             * @default null
+             */
+            buffer?: string | null;
+            /**
+             * Bytes
+             * @default null
+             */
+            bytes?: number | null;
+            /**
+             * Class
+             * @enum {string}
+             */
+            class: "memory" | "race" | "initialisation" | "synchronisation" | "trap" | "assert" | "limit";
+            /** Code */
+            code: string;
+            /**
+             * Fatal
+             * @default true
+             */
+            fatal?: boolean;
+            /**
+             * Index
+             * @default null
+             */
+            index?: boolean | number | string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "found";
+            /**
+             * Lane
+             * @default null
+             */
+            lane?: number | null;
+            /** Message */
+            message: string;
+            /**
+             * Space
+             * @default null
+             */
+            space?: string | null;
+            /** @default null */
+            span?: components["schemas"]["Span"] | null;
+            /**
+             * Step
+             * @default
+             */
+            step?: string;
+            /**
+             * Thread
+             * @default null
+             */
+            thread?: [
+                number,
+                number,
+                number
+            ] | null;
+            /**
+             * Warp
+             * @default null
+             */
+            warp?: number | null;
+        };
+        /**
+         * Full
+         * @description Every element has one value.
+         */
+        Full: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "full";
+            /** Value */
+            value: boolean | number | string;
+        };
+        /**
+         * InspectReport
+         * @description The answer. `verdict` is ok, compile-error, or what ended the compiler: error, signal, limit:<name>.
+         */
+        InspectReport: {
+            /** Architecture */
+            architecture: string;
+            /**
+             * Cached
+             * @default false
+             */
+            cached?: boolean;
+            /**
+             * Diagnostics
+             * @default []
+             */
+            diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Entries
+             * @default []
+             */
+            entries?: components["schemas"]["Entry"][];
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Occupancy
+             * @default []
+             */
+            occupancy?: components["schemas"]["EntryOccupancy"][];
+            /**
+             * Ptx
+             * @default
+             */
+            ptx?: string;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds?: number;
+            /**
+             * Toolchain
+             * @default
+             */
+            toolchain?: string;
+            /** Verdict */
+            verdict: string;
+        };
+        /**
+         * InspectRequest
+         * @description Compile, and answer with entries, parameters, resources, diagnostics and, given a launch, occupancy.
+         */
+        InspectRequest: {
+            compile: components["schemas"]["CompileRequest"];
+            /** @default null */
+            launch?: components["schemas"]["OccupancyQuestion"] | null;
+        };
+        /**
+         * Integers
+         * @description numpy.random.default_rng(seed).integers(low, high): high is excluded.
+         */
+        Integers: {
+            /** High */
+            high: boolean | number | string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "integers";
+            /**
+             * Low
+             * @default 0
+             */
+            low?: boolean | number | string;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
+         * Label
+         * @description A further place that belongs to a diagnostic.
+         */
+        Label: {
+            /** Message */
+            message: string;
+            span: components["schemas"]["Span"];
+        };
+        /**
+         * Launch
+         * @description One kernel launch. Where every argument is named they are matched by name, else by position.
+         */
+        Launch: {
+            /**
+             * Arguments
+             * @default []
+             */
+            arguments?: (components["schemas"]["BufferArgument"] | components["schemas"]["ScalarArgument"] | components["schemas"]["VectorArgument"] | components["schemas"]["StructArgument"] | components["schemas"]["NullArgument"])[];
+            config: components["schemas"]["LaunchConfig"];
+            /**
+             * Entry
+             * @default
+             */
+            entry?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "launch";
+        };
+        /**
+         * LaunchConfig
+         * @description Grid in blocks, block in threads, dynamic shared memory in bytes a block.
+         */
+        LaunchConfig: {
+            /** Block */
+            block: number[];
+            /**
+             * Dynamic Shared Bytes
+             * @default 0
+             */
+            dynamic_shared_bytes?: number;
+            /** Grid */
+            grid: number[] | components["schemas"]["Cover"];
+        };
+        /**
+         * Launched
+         * @description A launch begins on a named device. Inside a repeat only the first round is told.
+         */
+        Launched: {
+            /** Block */
+            block: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * Device
+             * @enum {string}
+             */
+            device: "emulator" | "gpu";
+            /** Device Name */
+            device_name: string;
+            /** Dynamic Shared Bytes */
+            dynamic_shared_bytes: number;
+            /** Entry */
+            entry: string;
+            /** Grid */
+            grid: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "launched";
+            /** @default null */
+            occupancy?: components["schemas"]["Occupancy"] | null;
+            /** Step */
+            step: string;
+        };
+        /**
+         * Linspace
+         * @description Evenly spaced from start to stop, both included, in row-major order.
+         */
+        Linspace: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "linspace";
+            /**
+             * Start
+             * @default 0
+             */
+            start?: boolean | number | string;
+            /**
+             * Stop
+             * @default 1
+             */
+            stop?: boolean | number | string;
+        };
+        /**
+         * Literals
+         * @description All elements, written out in row-major order.
+         */
+        Literals: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "literals";
+            /** Values */
+            values: (boolean | number | string)[];
+        };
+        /**
+         * Normal
+         * @description numpy.random.default_rng(seed).standard_normal, times deviation plus mean.
+         */
+        Normal: {
+            /**
+             * Deviation
+             * @default 1
+             */
+            deviation?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "normal";
+            /**
+             * Mean
+             * @default 0
+             */
+            mean?: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
+         * NullArgument
+         * @description A null pointer.
+         */
+        NullArgument: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "null";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+        };
+        /**
+         * Occupancy
+         * @description Theoretical occupancy of one launch on one SM of an architecture, and how its grid fills a GPU.
+         */
+        Occupancy: {
+            /**
+             * Architecture
+             * @description A compute capability that the compiler targets, such as sm_90.
+             */
+            architecture: string;
+            /** Blocks Per Sm */
+            blocks_per_sm: number;
+            /** Gpu */
+            gpu: string;
+            /** Limiters */
+            limiters: string[];
+            /** Limits */
+            limits: components["schemas"]["OccupancyLimit"][];
+            /** Max Warps Per Sm */
+            max_warps_per_sm: number;
+            /** Sm Count */
+            sm_count: number;
+            /** Tail */
+            tail: number;
+            /** Warps Per Sm */
+            warps_per_sm: number;
+            /** Waves */
+            waves: number;
+        };
+        /**
+         * OccupancyLimit
+         * @description Blocks an SM that one resource allows.
+         */
+        OccupancyLimit: {
+            /** Blocks */
+            blocks: number;
+            /**
+             * Resource
+             * @enum {string}
+             */
+            resource: "warps" | "blocks" | "registers" | "shared" | "barriers";
+        };
+        /**
+         * OccupancyPoint
+         * @description Occupancy at one block size.
+         */
+        OccupancyPoint: {
+            /** Block Threads */
+            block_threads: number;
+            /** Blocks Per Sm */
+            blocks_per_sm: number;
+            /** Limiters */
+            limiters: string[];
+            /** Warps Per Sm */
+            warps_per_sm: number;
+        };
+        /**
+         * OccupancyQuestion
+         * @description A configuration to compute occupancy for.
+         */
+        OccupancyQuestion: {
+            /** Block */
+            block: number[];
+            /**
+             * Dynamic Shared Bytes
+             * @default 0
+             */
+            dynamic_shared_bytes?: number;
+            /**
+             * Grid
+             * @default [
+             *       1,
+             *       1,
+             *       1
+             *     ]
+             */
+            grid?: number[];
+        };
+        /**
+         * Options
+         * @description Every compiler option that a request may set; nothing else reaches a compiler's command line.
+         */
+        Options: {
+            /**
+             * Defines
+             * @default []
+             */
+            defines?: components["schemas"]["Define"][];
+            /**
+             * Fast Math
+             * @default false
+             */
+            fast_math?: boolean;
+            /**
+             * Fmad
+             * @default true
+             */
+            fmad?: boolean;
+            /**
+             * Max Registers
+             * @default null
+             */
+            max_registers?: number | null;
+            /**
+             * Standard
+             * @default c++17
+             * @enum {string}
+             */
+            standard?: "c++11" | "c++14" | "c++17" | "c++20";
+        };
+        /**
+         * Parameter
+         * @description One parameter of a __global__ function. `dtype` is of the value, of a vector's component or of the pointee.
+         */
+        Parameter: {
+            /** Bytes */
+            bytes: number;
+            /**
+             * Components
+             * @default 1
+             */
+            components?: number;
+            /**
+             * Const
+             * @default false
+             */
+            const?: boolean;
+            /**
+             * Dtype
+             * @default null
+             */
+            dtype?: ("bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128") | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "pointer" | "scalar" | "vector" | "struct" | "unknown";
+            /** Name */
+            name: string;
+            /** Offset */
+            offset: number;
+            /** Type */
+            type: string;
+        };
+        /**
+         * Printed
+         * @description Text from the kernel's printf, as it comes.
+         */
+        Printed: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "printed";
+            /** Text */
+            text: string;
+        };
+        /**
+         * Queued
+         * @description The run was accepted. `device` is the resolved one.
+         */
+        Queued: {
+            /** Device */
+            device: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "queued";
+            /**
+             * Position
+             * @default 0
+             */
+            position?: number;
+        };
+        /**
+         * Repeat
+         * @description The inner steps, count times.
+         */
+        Repeat: {
+            /** Count */
+            count: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "repeat";
+            /** Steps */
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+        };
+        /**
+         * Resources
+         * @description What one thread, or one block, of an entry takes, as the assembler reports for one architecture.
+         */
+        Resources: {
+            /**
+             * Barriers
+             * @default 0
+             */
+            barriers?: number;
+            /**
+             * Constant Bytes
+             * @default 0
+             */
+            constant_bytes?: number;
+            /**
+             * Local Bytes
+             * @default 0
+             */
+            local_bytes?: number;
+            /**
+             * Max Threads Per Block
+             * @default 1024
+             */
+            max_threads_per_block?: number;
+            /** Registers */
+            registers: number;
+            /**
+             * Spill Load Bytes
+             * @default 0
+             */
+            spill_load_bytes?: number;
+            /**
+             * Spill Store Bytes
+             * @default 0
+             */
+            spill_store_bytes?: number;
+            /**
+             * Static Shared Bytes
+             * @default 0
+             */
+            static_shared_bytes?: number;
+        };
+        /**
+         * RunRequest
+         * @description A whole run: source, options, buffers, steps and checks.
+         */
+        RunRequest: {
+            /**
+             * Architecture
+             * @description A compute capability that the compiler targets, such as sm_90.
+             * @default sm_90
+             */
+            architecture?: string;
+            /**
+             * Buffers
+             * @default []
+             */
+            buffers?: components["schemas"]["Buffer"][];
+            /**
+             * Checks
+             * @default []
+             */
+            checks?: components["schemas"]["Equals"][];
+            /**
+             * Device
+             * @description auto, emulator, gpu, or gpu:<type> such as gpu:h200
+             * @default auto
+             */
+            device?: string;
+            /**
+             * @default {
+             *       "defines": [],
+             *       "fast_math": false,
+             *       "fmad": true,
+             *       "max_registers": null,
+             *       "standard": "c++17"
+             *     }
+             */
+            options?: components["schemas"]["Options"];
+            /**
+             * Schema Version
+             * @default 1
+             */
+            schema_version?: number;
+            source: components["schemas"]["Source"];
+            /** Steps */
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+        };
+        /**
+         * RunResult
+         * @description The fold of a run's events, of its latest attempt.
+         */
+        RunResult: {
+            /**
+             * Attempt
+             * @default 0
+             */
+            attempt?: number;
+            /**
+             * Buffers
+             * @default []
+             */
+            buffers?: components["schemas"]["BufferRead"][];
+            /**
+             * Checks
+             * @default []
+             */
+            checks?: components["schemas"]["Checked"][];
+            /** @default null */
+            compiled?: components["schemas"]["Compiled"] | null;
+            /**
+             * Counters
+             * @default []
+             */
+            counters?: components["schemas"]["Counted"][];
+            /**
+             * Device
+             * @default
+             */
+            device?: string;
+            /**
+             * Diagnostics
+             * @default []
+             */
+            diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Findings
+             * @default []
+             */
+            findings?: components["schemas"]["Found"][];
+            /**
+             * Launches
+             * @default []
+             */
+            launches?: components["schemas"]["Launched"][];
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Printed
+             * @default
+             */
+            printed?: string;
+            /**
+             * Printed Truncated
+             * @default false
+             */
+            printed_truncated?: boolean;
+            /**
+             * Schema Version
+             * @default 1
+             */
+            schema_version?: number;
+            /**
+             * State
+             * @default queued
+             * @enum {string}
+             */
+            state?: "queued" | "running" | "finished";
+            /**
+             * Timings
+             * @default []
+             */
+            timings?: components["schemas"]["Timed"][];
+            /**
+             * Verdict
+             * @default null
+             */
+            verdict?: string | null;
+        };
+        /**
+         * ScalarArgument
+         * @description A number by value. Without a dtype the kernel's parameter decides it.
+         */
+        ScalarArgument: {
+            /**
+             * Dtype
+             * @default null
+             */
+            dtype?: ("bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128") | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "scalar";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /** Value */
+            value: boolean | number | string;
+        };
+        /**
+         * SharePayload
+         * @description What a link holds for ever.
+         */
+        SharePayload: {
+            request: components["schemas"]["RunRequest"];
+            /**
+             * Schema Version
+             * @default 1
+             */
+            schema_version?: number;
+            /**
+             * Title
+             * @default
+             */
+            title?: string;
+            /**
+             * Views
+             * @default {}
+             */
+            views?: {
+                [key: string]: components["schemas"]["BufferView"];
+            };
+        };
+        /**
+         * Source
+         * @description One file of source code, at most 256 KiB of UTF-8 without NUL.
+         */
+        Source: {
+            /**
+             * File Name
+             * @default kernel.cu
+             */
+            file_name?: string;
+            /**
+             * Language
+             * @default cuda-c++
+             * @constant
+             */
+            language?: "cuda-c++";
+            /** Text */
+            text: string;
+        };
+        /**
+         * Span
+         * @description Lines and columns count from 1, columns in Unicode code points; the end is exclusive.
+         */
+        Span: {
+            /**
+             * Column
+             * @default 1
+             */
+            column?: number;
+            /**
+             * End Column
+             * @default null
+             */
+            end_column?: number | null;
+            /**
+             * End Line
+             * @default null
+             */
+            end_line?: number | null;
+            /** Line */
+            line: number;
+        };
+        /**
+         * StructArgument
+         * @description A struct by value: its bytes, in hexadecimal.
+         */
+        StructArgument: {
+            /** Hex */
+            hex: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "struct";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+        };
+        /**
+         * Swap
+         * @description The two names change places: what was one buffer is now the other. Same dtype and shape.
+         */
+        Swap: {
+            /** First */
+            first: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "swap";
+            /** Second */
+            second: string;
+        };
+        /**
+         * Timed
+         * @description Time of one stage. Only `gpu-events` is GPU time; the emulator's is `wall` time of a CPU.
+         */
+        Timed: {
+            /**
+             * Clock
+             * @default wall
+             * @enum {string}
+             */
+            clock?: "wall" | "gpu-events";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "timed";
+            /**
+             * Launches
+             * @default 1
+             */
+            launches?: number;
+            /** Seconds */
+            seconds: number;
+            /**
+             * Stage
+             * @enum {string}
+             */
+            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "run" | "transfer" | "total";
+            /**
+             * Step
+             * @default
+             */
+            step?: string;
+        };
+        /**
+         * Uniform
+         * @description numpy.random.default_rng(seed).random, scaled to [low, high).
+         */
+        Uniform: {
+            /**
+             * High
+             * @default 1
+             */
+            high?: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "uniform";
+            /**
+             * Low
+             * @default 0
+             */
+            low?: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+        };
+        /**
+         * Uninitialised
+         * @description Left as allocated; reading it before writing is a defect.
+         */
+        Uninitialised: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "uninitialised";
+        };
+        /**
+         * Upload
+         * @description The contents of an uploaded .npy file, which must have the buffer's dtype and shape.
+         */
+        Upload: {
+            /** Digest */
+            digest: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "upload";
+        };
+        /**
+         * VectorArgument
+         * @description A CUDA vector type by value, such as float4: its components in order.
+         */
+        VectorArgument: {
+            /**
+             * Dtype
+             * @enum {string}
+             */
+            dtype: "bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "vector";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
+            /** Values */
+            values: (boolean | number | string)[];
+        };
+        /** Zeros */
+        Zeros: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "zeros";
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

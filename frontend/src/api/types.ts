@@ -1,0 +1,93 @@
+/** The protocol's records under the names that the page uses. */
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Architecture = string;
+export type Argument = NonNullable<Schemas['Launch']['arguments']>[number];
+export type BufferView = Schemas['BufferView'];
+export type BufferRead = Schemas['BufferRead'];
+export type Check = Schemas['Equals'];
+export type Checked = Schemas['Checked'];
+export type Compiled = Schemas['Compiled'];
+export type Define = Schemas['Define'];
+export type DeviceBuffer = Schemas['Buffer'];
+export type DeviceInfo = Schemas['DeviceInfo'];
+export type Diagnostic = Schemas['Diagnostic'];
+export type DType = Schemas['Buffer']['dtype'];
+export type Entry = Schemas['Entry'];
+export type EventRecord = Schemas['EventRecord'];
+export type Found = Schemas['Found'];
+export type Initialiser = NonNullable<Schemas['Buffer']['init']>;
+export type InspectReport = Schemas['InspectReport'];
+export type InspectRequest = Schemas['InspectRequest'];
+export type Launch = Schemas['Launch'];
+export type Launched = Schemas['Launched'];
+export type NumberLike = boolean | number | string;
+export type Occupancy = Schemas['Occupancy'];
+export type Options = Schemas['Options'];
+export type Parameter = Schemas['Parameter'];
+export type Repeat = Schemas['Repeat'];
+export type Resources = Schemas['Resources'];
+export type Role = NonNullable<Schemas['Buffer']['role']>;
+export type RunEvent = EventRecord['event'];
+export type RunRequest = Schemas['RunRequest'];
+export type RunResult = Schemas['RunResult'];
+export type SharePayload = Schemas['SharePayload'];
+export type Span = Schemas['Span'];
+export type Step = RunRequest['steps'][number];
+export type Timed = Schemas['Timed'];
+
+export interface FieldProblem {
+  field: string;
+  message: string;
+}
+
+export interface Accepted {
+  id: string;
+  state: string;
+  device: string;
+  position: number;
+}
+
+export interface StoredRun {
+  id: string;
+  created_at: string;
+  request: RunRequest;
+  result: RunResult;
+}
+
+export interface Devices {
+  devices: DeviceInfo[];
+  default: string;
+  isolation: string;
+  version: string;
+}
+
+export interface Example {
+  id: string;
+  title: string;
+  summary: string;
+  payload: SharePayload;
+}
+
+export interface SharedLink {
+  id: string;
+  url: string;
+  content_hash: string;
+}
+
+export interface StoredShare {
+  id: string;
+  parent: string | null;
+  created_at: string;
+  content_hash: string;
+  payload: SharePayload;
+}
+
+export interface UploadedArray {
+  digest: string;
+  dtype: DType;
+  shape: number[];
+  bytes: number;
+}

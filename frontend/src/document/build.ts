@@ -1,0 +1,237 @@
+/** A draft as a request, with every fault at its field's path in that request. */
+import type {
+  Argument,
+  DeviceBuffer,
+  Entry,
+  FieldProblem,
+  Initialiser,
+  Launch,
+  NumberLike,
+  RunRequest,
+  SharePayload,
+  Step,
+} from '../api/types';
+import { type ArgumentDraft, type BufferDraft, type Draft, fieldText, type LaunchDraft, type StepDraft } from './draft';
+import { entryOf } from './entries';
+import { referenced } from './load';
+import { guessNumber, integerBits, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
+import { checkBytes, elements, readShape } from './shape';
+
+export interface Built {
+  request: RunRequest;
+  views: NonNullable<SharePayload['views']>;
+  problems: FieldProblem[];
+  /** Position of each draft buffer in the request, by its key. */
+  bufferIndex: Map<number, number>;
+}
+
+/** Collects faults, and gives a stand-in where a value cannot be read: such a request is never sent. */
+class Faults {
+  problems: FieldProblem[] = [];
+
+  take<T>(field: string, read: Read<T>, otherwise: T): T {
+    if (read.ok) return read.value;
+    this.problems.push({ field, message: read.message });
+    return otherwise;
+  }
+
+  say(field: string, message: string): void {
+    this.problems.push({ field, message });
+  }
+}
+
+function seed(text: string): Read<number> {
+  const value = wholeNumber(text);
+  if (value === null || value < 0n || value >= 1n << 53n) {
+    return { ok: false, message: 'A seed is a whole number from 0.' };
+  }
+  return { ok: true, value: Number(value) };
+}
+
+function finite(text: string): Read<number> {
+  const read = readFloat(text);
+  if (!read.ok) return read;
+  return typeof read.value === 'number' ? { ok: true, value: read.value } : { ok: false, message: 'Give a finite number.' };
+}
+
+/** Whole numbers of random integers; the upper end may lie one past the dtype's range. */
+function bound(text: string): Read<NumberLike> {
+  const value = wholeNumber(text);
+  return value === null ? { ok: false, message: `“${text.slice(0, 40)}” is not a whole number.` } : guessNumber(text);
+}
+
+function buildInit(buffer: BufferDraft, path: string, shape: number[] | null, faults: Faults): Initialiser {
+  const text = (field: string) => fieldText(buffer, field);
+  const number = (field: string) => faults.take(`${path}.${field}`, readNumber(text(field), buffer.dtype), 0);
+  const inexact = (field: string) => faults.take(`${path}.${field}`, finite(text(field)), 0);
+  const seeded = () => faults.take(`${path}.seed`, seed(text('seed')), 0);
+  switch (buffer.init) {
+    case 'zeros':
+    case 'uninitialised':
+      return { kind: buffer.init };
+    case 'full':
+      return { kind: 'full', value: number('value') };
+    case 'arange':
+      return { kind: 'arange', start: number('start'), step: number('step') };
+    case 'linspace':
+      return {
+        kind: 'linspace',
+        start: faults.take(`${path}.start`, guessNumber(text('start')), 0),
+        stop: faults.take(`${path}.stop`, guessNumber(text('stop')), 0),
+      };
+    case 'uniform': {
+      const [low, high] = [inexact('low'), inexact('high')];
+      return { kind: 'uniform', low, high, seed: seeded() };
+    }
+    case 'normal': {
+      const deviation = inexact('deviation');
+      if (deviation < 0) faults.say(`${path}.deviation`, 'A deviation is at least 0.');
+      return { kind: 'normal', mean: inexact('mean'), deviation, seed: seeded() };
+    }
+    case 'integers':
+      return {
+        kind: 'integers',
+        low: faults.take(`${path}.low`, bound(text('low')), 0),
+        high: faults.take(`${path}.high`, bound(text('high')), 1),
+        seed: seeded(),
+      };
+    case 'formula':
+      if (!text('text').trim()) faults.say(`${path}.text`, 'Give a formula, such as sin(x / nx).');
+      return { kind: 'formula', text: text('text') };
+    case 'literals': {
+      const texts = text('values').split(/[\s,;]+/).filter(Boolean);
+      if (shape && texts.length !== elements(shape)) {
+        faults.say(`${path}.values`, `The shape has ${elements(shape)} elements, but ${texts.length} values are given.`);
+      }
+      return {
+        kind: 'literals',
+        values: texts.map((value, position) => {
+          const read = readNumber(value, buffer.dtype);
+          return faults.take(`${path}.values`, read.ok ? read : { ok: false, message: `Value ${position}: ${read.message}` }, 0);
+        }),
+      };
+    }
+    case 'upload':
+      if (!text('digest')) faults.say(`${path}.digest`, 'Choose a .npy file.');
+      return { kind: 'upload', digest: text('digest') };
+  }
+}
+
+function buildBuffer(buffer: BufferDraft, path: string, faults: Faults): DeviceBuffer {
+  const read = readShape(buffer.shape);
+  const shape = faults.take(`${path}.shape`, read, [1]);
+  const tooLarge = read.ok ? checkBytes(shape, buffer.dtype) : null;
+  if (tooLarge) faults.say(`${path}.shape`, tooLarge);
+  const init = buildInit(buffer, `${path}.init`, read.ok ? shape : null, faults);
+  return { name: buffer.name, dtype: buffer.dtype, shape, init, role: buffer.role };
+}
+
+function extents(texts: readonly string[], path: string, what: string, faults: Faults): number[] {
+  const last = texts.findLastIndex((text) => text.trim() !== '');
+  if (last < 0) {
+    faults.say(`${path}.0`, `Give the ${what}.`);
+    return [1];
+  }
+  return texts.slice(0, last + 1).map((text, axis) => {
+    const name = `${what} ${'xyz'[axis]}`;
+    return text.trim() === '' ? 1 : faults.take(`${path}.${axis}`, readExtent(text, name[0]!.toUpperCase() + name.slice(1)), 1);
+  });
+}
+
+function buildArgument(argument: ArgumentDraft, entry: Entry | null, path: string, faults: Faults): Argument {
+  const parameter = entry?.parameters?.find((candidate) => candidate.name === argument.parameter);
+  const name = argument.named && argument.parameter ? { name: argument.parameter } : {};
+  switch (argument.kind) {
+    case 'buffer':
+      if (!argument.buffer) faults.say(`${path}.buffer`, 'Choose a buffer.');
+      return { kind: 'buffer', ...name, buffer: argument.buffer };
+    case 'null':
+      return { kind: 'null', ...name };
+    case 'scalar': {
+      const dtype = argument.dtype ?? parameter?.dtype ?? null;
+      const read = dtype ? readNumber(argument.value, dtype) : guessNumber(argument.value);
+      const value = faults.take(`${path}.value`, read, 0);
+      return { kind: 'scalar', ...name, ...(argument.dtype ? { dtype: argument.dtype } : {}), value };
+    }
+    case 'vector': {
+      const dtype = argument.dtype ?? parameter?.dtype ?? 'float32';
+      const values = argument.values.map((text, index) => faults.take(`${path}.values.${index}`, readNumber(text, dtype), 0));
+      return { kind: 'vector', ...name, dtype, values };
+    }
+    case 'struct': {
+      const hex = argument.hex.replace(/\s+/g, '');
+      if (!/^([0-9a-fA-F]{2})*$/.test(hex)) faults.say(`${path}.hex`, 'Give the bytes in hexadecimal, two digits each.');
+      else if (parameter && hex.length !== 2 * parameter.bytes) {
+        faults.say(`${path}.hex`, `${parameter.type} has ${parameter.bytes} bytes; ${hex.length / 2} are given.`);
+      }
+      return { kind: 'struct', ...name, hex };
+    }
+  }
+}
+
+function buildLaunch(launch: LaunchDraft, entries: readonly Entry[], path: string, faults: Faults): Launch {
+  const entry = entryOf(launch.entry, entries);
+  const grid: Launch['config']['grid'] = launch.cover
+    ? { kind: 'cover', buffer: launch.cover }
+    : extents(launch.grid, `${path}.config.grid`, 'grid', faults);
+  return {
+    kind: 'launch',
+    entry: launch.entry,
+    config: {
+      grid,
+      block: extents(launch.block, `${path}.config.block`, 'block', faults),
+      dynamic_shared_bytes: launch.shared.trim()
+        ? faults.take(`${path}.config.dynamic_shared_bytes`, readExtent(launch.shared, 'Dynamic shared memory'), 0)
+        : 0,
+    },
+    arguments: launch.arguments.map((argument, index) => buildArgument(argument, entry, `${path}.arguments.${index}`, faults)),
+  };
+}
+
+function buildStep(step: StepDraft, entries: readonly Entry[], path: string, faults: Faults): Step {
+  if (step.kind === 'launch') return buildLaunch(step, entries, path, faults);
+  if (step.kind !== 'repeat') return { ...step };
+  const steps = step.steps.map((inner, index) => buildStep(inner, entries, `${path}.steps.${index}`, faults));
+  return { kind: 'repeat', count: step.count, steps };
+}
+
+function buildOptions(draft: Draft, faults: Faults): NonNullable<RunRequest['options']> {
+  const { standard, fastMath, fmad, maxRegisters, defines } = draft.options;
+  const limit = maxRegisters.trim() ? faults.take('options.max_registers', readExtent(maxRegisters, 'Registers a thread', 16), 16) : null;
+  if (limit !== null && limit > 255) faults.say('options.max_registers', 'Registers a thread are at most 255.');
+  const named = defines.filter(({ name, value }) => name.trim() || (value && value !== '1'));
+  for (const [index, { name }] of named.entries()) {
+    if (!/^[A-Za-z_]\w{0,63}$/.test(name)) faults.say(`options.defines.${index}.name`, 'A macro needs a C identifier as its name.');
+  }
+  return { standard, fast_math: fastMath, fmad, max_registers: limit, defines: named };
+}
+
+/** The request of a draft. Where `problems` is not empty it must not be sent. */
+export function build(draft: Draft, entries: readonly Entry[] = []): Built {
+  const faults = new Faults();
+  const names = referenced(draft);
+  const sent = draft.buffers.filter((buffer) => buffer.kept || names.has(buffer.name));
+  if (!draft.source.trim()) faults.say('source.text', 'The source is empty: write a __global__ function.');
+  const request: RunRequest = {
+    schema_version: 1,
+    source: { language: 'cuda-c++', text: draft.source, file_name: draft.fileName },
+    options: buildOptions(draft, faults),
+    architecture: draft.architecture,
+    buffers: sent.map((buffer, index) => buildBuffer(buffer, `buffers.${index}`, faults)),
+    steps: draft.steps.map((step, index) => buildStep(step, entries, `steps.${index}`, faults)),
+    checks: draft.checks,
+    device: draft.device,
+  };
+  return {
+    request,
+    views: Object.fromEntries(sent.filter((buffer) => !plainView(buffer)).map((buffer) => [buffer.name, { ...buffer.view }])),
+    problems: faults.problems,
+    bufferIndex: new Map(sent.map((buffer, index) => [buffer.key, index])),
+  };
+}
+
+const plainView = ({ view }: BufferDraft): boolean =>
+  view.shown_as === 'auto' && view.palette === 'viridis' && !view.logarithmic;
+
+/** Whether the dtype holds whole numbers only; the form then asks for a whole number. */
+export const isInteger = (dtype: BufferDraft['dtype']): boolean => integerBits(dtype) !== null;

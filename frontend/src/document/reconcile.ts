@@ -1,0 +1,99 @@
+/** Fits a launch's arguments to its kernel's parameters; what was typed survives by name. */
+import type { Entry, Parameter } from '../api/types';
+import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey } from './draft';
+import { blankArgument } from './load';
+
+const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
+  pointer: ['buffer', 'null'],
+  scalar: ['scalar'],
+  vector: ['vector'],
+  struct: ['struct'],
+  unknown: ['struct', 'scalar'],
+};
+
+/** Buffers a new pointer starts with: a shape that the document's other buffers have, else 1024 elements. */
+function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferDraft[]): BufferDraft {
+  const components = parameter.components ?? 1;
+  const like = buffers.at(-1)?.shape;
+  return {
+    key: nextKey(),
+    name,
+    dtype: parameter.dtype ?? 'uint8',
+    dtypeFollows: true,
+    roleFollows: true,
+    shape: components > 1 ? `1024 × ${components}` : (like ?? '1024'),
+    role: parameter.const ? 'in' : 'inout',
+    init: parameter.const ? 'arange' : 'zeros',
+    fields: {},
+    view: newView(),
+    kept: false,
+  };
+}
+
+function freshArgument(parameter: Parameter): ArgumentDraft {
+  const argument = blankArgument(parameter.name);
+  switch (parameter.kind) {
+    case 'pointer':
+      return { ...argument, kind: 'buffer', buffer: parameter.name };
+    case 'vector':
+      return { ...argument, kind: 'vector', dtype: parameter.dtype ?? null, values: Array<string>(parameter.components ?? 1).fill('0') };
+    case 'scalar':
+      return { ...argument, kind: 'scalar', value: parameter.dtype === 'bool' ? 'false' : '0' };
+    case 'struct':
+    case 'unknown':
+      return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
+  }
+}
+
+/** The argument for a changed parameter: what still fits is kept. */
+function adapt(argument: ArgumentDraft, parameter: Parameter): ArgumentDraft {
+  if (!FITS[parameter.kind].includes(argument.kind)) {
+    return { ...freshArgument(parameter), named: argument.named };
+  }
+  const adapted = { ...argument, parameter: parameter.name };
+  if (argument.kind === 'vector') {
+    const count = parameter.components ?? 1;
+    adapted.values = Array.from({ length: count }, (_, index) => argument.values[index] ?? '0');
+    adapted.dtype = parameter.dtype ?? argument.dtype;
+  }
+  if (argument.kind === 'scalar' && argument.dtype && parameter.dtype && argument.dtype !== parameter.dtype) adapted.dtype = null;
+  return adapted;
+}
+
+const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
+
+/** Changes `launch` and `draft.buffers` in place; true where anything changed. */
+export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): boolean {
+  const parameters = entry.parameters ?? [];
+  const pool = [...launch.arguments, ...launch.attic];
+  const positional = launch.arguments.some((argument) => !argument.named && !argument.parameter);
+  const used = new Set<ArgumentDraft>();
+  const next = parameters.map((parameter, index) => {
+    const byName = pool.find((argument) => argument.parameter === parameter.name && !used.has(argument));
+    const known = positional ? (launch.arguments[index] ?? byName) : byName;
+    if (!known) return freshArgument(parameter);
+    used.add(known);
+    return adapt(known, parameter);
+  });
+  const attic = pool.filter((argument) => !used.has(argument) && argument.parameter);
+  let changed = !same(next, launch.arguments) || !same(attic, launch.attic);
+  if (changed) {
+    launch.arguments = next;
+    launch.attic = attic;
+  }
+  for (const [index, parameter] of parameters.entries()) {
+    const argument = next[index]!;
+    if (argument.kind !== 'buffer') continue;
+    const buffer = draft.buffers.find((candidate) => candidate.name === argument.buffer);
+    if (!buffer) {
+      draft.buffers.push(newBuffer(parameter, argument.buffer, draft.buffers));
+      changed = true;
+      continue;
+    }
+    const dtype = parameter.dtype ?? buffer.dtype;
+    const role = parameter.const ? 'in' : 'inout';
+    if (buffer.dtypeFollows && buffer.dtype !== dtype) [buffer.dtype, changed] = [dtype, true];
+    if (buffer.roleFollows && buffer.role !== role) [buffer.role, changed] = [role, true];
+  }
+  return changed;
+}

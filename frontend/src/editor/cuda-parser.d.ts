@@ -1,0 +1,4 @@
+declare module 'virtual:cuda-parser' {
+  import type { LRParser } from '@lezer/lr';
+  export const parser: LRParser;
+}

@@ -1,0 +1,76 @@
+/** Compiles the source while it is typed, so that the form and the diagnostics follow it. */
+import { api, ApiError } from '../api/client';
+import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
+import { launches } from '../document/draft';
+import { workspace } from './workspace.svelte';
+
+const PAUSE_MS = 400;
+
+class Inspection {
+  report = $state.raw<InspectReport | null>(null);
+  /** The source that `report` speaks of. */
+  source = $state.raw('');
+  busy = $state(false);
+  failure = $state('');
+  private abort: AbortController | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private asked = '';
+
+  /** What the compiler is asked; the launch is not part of it, so typing a block size compiles nothing. */
+  question = $derived.by<InspectRequest>(() => {
+    const { source, options, architecture } = workspace.built.request;
+    const names = [...launches(workspace.draft.steps)].map(([, launch]) => launch.entry.trim());
+    const instantiations = [...new Set(names.filter((name) => name.includes('<')))];
+    return { compile: { schema_version: 1, source, options, architecture, instantiations } };
+  });
+
+  diagnostics = $derived<readonly Diagnostic[]>(this.report?.diagnostics ?? []);
+
+  /** Asks after a pause; a newer question ends the older. Call it whenever `question` changes. */
+  schedule(): void {
+    const text = JSON.stringify(this.question);
+    if (text === this.asked || !workspace.ready) return;
+    this.asked = text;
+    clearTimeout(this.timer);
+    this.abort?.abort();
+    this.busy = true;
+    const pause = this.report || this.failure ? PAUSE_MS : 0;
+    this.timer = setTimeout(() => void this.ask(this.question), pause);
+  }
+
+  retry(): void {
+    this.asked = '';
+    this.schedule();
+  }
+
+  private async ask(question: InspectRequest): Promise<void> {
+    const abort = new AbortController();
+    this.abort = abort;
+    try {
+      if (!question.compile.source.text.trim()) {
+        this.settle(null, question);
+        return;
+      }
+      const report = await api.compile(question, abort.signal);
+      if (abort.signal.aborted) return;
+      this.settle(report, question);
+      if (report.verdict === 'ok') workspace.adopt(report.entries ?? []);
+    } catch (error) {
+      if (abort.signal.aborted) return;
+      this.busy = false;
+      this.failure = error instanceof ApiError ? error.message : String(error);
+      if (error instanceof ApiError && error.status === 422) {
+        workspace.report(error.fields.map(({ field, message }) => ({ field: field.replace(/^compile\./, ''), message })));
+      }
+    }
+  }
+
+  private settle(report: InspectReport | null, question: InspectRequest): void {
+    this.busy = false;
+    this.failure = report && !/^(ok|compile-error)$/.test(report.verdict) ? report.message || report.verdict : '';
+    this.report = report;
+    this.source = question.compile.source.text;
+  }
+}
+
+export const inspection = new Inspection();

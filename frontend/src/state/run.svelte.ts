@@ -1,0 +1,164 @@
+/** The run that is shown: sent, followed, folded, and found again after a reload. */
+import { api, ApiError } from '../api/client';
+import { follow } from '../api/follow';
+import type { EventRecord, FieldProblem, RunRequest, RunResult } from '../api/types';
+import { Fold, fold } from '../run/fold';
+import { type Mark, markOf } from '../run/phases';
+import { ui } from './ui.svelte';
+import { workspace } from './workspace.svelte';
+
+/** Pause between two redraws while events pour in. */
+const REDRAW_MS = 60;
+const SESSION_KEY = 'warpyard.run';
+
+class RunSession {
+  id = $state<string | null>(null);
+  request = $state.raw<RunRequest | null>(null);
+  result = $state.raw<RunResult | null>(null);
+  marks = $state.raw<readonly Mark[]>([]);
+  position = $state(0);
+  sending = $state(false);
+  cancelling = $state(false);
+  interrupted = $state(false);
+  /** Why nothing runs: offline, too many requests, no worker. */
+  failure = $state('');
+  private fold = new Fold();
+  private stop: (() => void) | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  busy = $derived(this.sending || (this.id !== null && this.result?.state !== 'finished' && !this.failure));
+
+  async start(): Promise<void> {
+    if (this.busy) return;
+    ui.show('output');
+    this.failure = '';
+    const { request, problems } = workspace.built;
+    if (problems.length) {
+      this.refuse(problems);
+      return;
+    }
+    this.sending = true;
+    try {
+      const accepted = await api.run(request);
+      this.attach(accepted.id, request, accepted.position);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.failure = error.message;
+      if (error.status === 422 && error.fields.length) {
+        workspace.report(error.fields);
+        this.refuse(error.fields);
+      }
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  async cancel(): Promise<void> {
+    if (!this.id || !this.busy || this.cancelling) return;
+    this.cancelling = true;
+    try {
+      await api.cancel(this.id);
+    } catch (error) {
+      this.cancelling = false;
+      ui.say(error instanceof Error ? error.message : String(error), true);
+    }
+  }
+
+  /** Shows a run again; false where the service does not know it any more. */
+  async reopen(id: string): Promise<RunRequest | null> {
+    try {
+      const stored = await api.storedRun(id);
+      this.attach(id, stored.request, 0);
+      return stored.request;
+    } catch (error) {
+      this.forget();
+      if (!(error instanceof ApiError && error.status === 404)) ui.say(String((error as Error).message), true);
+      return null;
+    }
+  }
+
+  /** Leaves the run: another document is opened. */
+  forget(): void {
+    this.stop?.();
+    clearTimeout(this.timer);
+    Object.assign(this, { id: null, request: null, result: null, marks: [], failure: '', interrupted: false, cancelling: false });
+    sessionStorage.removeItem(SESSION_KEY);
+    setHash(null);
+  }
+
+  /** The run of this browser tab and of the address. */
+  static remembered(): { id: string | null; own: boolean } {
+    const id = new URLSearchParams(location.hash.slice(1)).get('run');
+    return { id, own: id !== null && sessionStorage.getItem(SESSION_KEY) === id };
+  }
+
+  private refuse(problems: readonly FieldProblem[]): void {
+    const first = problems[0]!;
+    this.failure = '';
+    ui.pane = first.field.startsWith('source') ? 'code' : 'launch';
+    const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
+    ui.say(`Not sent: ${first.message}${more}`, true);
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('.launch [aria-invalid=true]')?.focus());
+  }
+
+  private attach(id: string, request: RunRequest, position: number): void {
+    this.stop?.();
+    this.id = id;
+    this.request = request;
+    this.position = position;
+    this.fold = new Fold();
+    this.result = fold([]);
+    this.marks = [];
+    this.cancelling = false;
+    this.interrupted = false;
+    sessionStorage.setItem(SESSION_KEY, id);
+    setHash(id);
+    this.stop = follow(id, {
+      onRecord: (record) => this.take(record),
+      onInterrupted: (interrupted) => (this.interrupted = interrupted),
+      onLost: () => void this.recover(id),
+    });
+  }
+
+  private take(record: EventRecord): void {
+    this.fold.push(record);
+    const mark = markOf(record);
+    if (mark) this.marks = mark.restarts ? [mark] : [...this.marks, mark];
+    if (record.event.kind === 'queued') this.position = record.event.position ?? 0;
+    if (record.event.kind === 'finished') this.redraw();
+    else this.timer ??= setTimeout(() => this.redraw(), REDRAW_MS);
+  }
+
+  private redraw(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.result = this.fold.result();
+    if (this.result.state !== 'finished') return;
+    this.cancelling = false;
+    const told = this.result.diagnostics?.flatMap(({ field, message }) => (field ? [{ field, message }] : [])) ?? [];
+    if (told.length) workspace.report(told);
+  }
+
+  /** The event stream closed for good: the stored result may still tell the end. */
+  private async recover(id: string): Promise<void> {
+    try {
+      const stored = await api.storedRun(id);
+      if (this.id !== id) return;
+      if (stored.result.state === 'finished') this.result = stored.result;
+      else this.failure = 'The connection to this run was lost. Reload the page to follow it again.';
+    } catch (error) {
+      if (this.id === id) this.failure = error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+function setHash(run: string | null): void {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  if (run) parameters.set('run', run);
+  else parameters.delete('run');
+  const hash = parameters.toString();
+  history.replaceState(null, '', `${location.pathname}${location.search}${hash ? `#${hash}` : ''}`);
+}
+
+export const remembered = RunSession.remembered;
+export const run = new RunSession();

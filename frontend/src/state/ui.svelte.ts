@@ -1,0 +1,71 @@
+/** What the shell shows: theme, panes, tabs, dialogs and short notices. */
+
+export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing';
+export type Pane = 'code' | 'launch' | 'results' | 'library';
+export type Dialog = 'commands' | 'keys' | 'share';
+export type Theme = 'dark' | 'light';
+
+export const TABS: readonly [Tab, string][] = [
+  ['output', 'Output'],
+  ['occupancy', 'Occupancy'],
+  ['ptx', 'PTX'],
+  ['timing', 'Timing'],
+];
+
+const THEME_KEY = 'warpyard.theme';
+
+function stored(): Theme | null {
+  const value = localStorage.getItem(THEME_KEY);
+  return value === 'dark' || value === 'light' ? value : null;
+}
+
+class Ui {
+  theme = $state<Theme>('dark');
+  tab = $state<Tab>('output');
+  pane = $state<Pane>('code');
+  drawer = $state(false);
+  dialog = $state<Dialog | null>(null);
+  notice = $state<{ text: string; bad: boolean } | null>(null);
+  /** A place in the source to show; `turn` makes each wish a new one. */
+  jump = $state.raw<{ line: number; column: number; turn: number } | null>(null);
+  /** Source line under the pointer or the cursor, 0 for none. */
+  hotLine = $state(0);
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  start(): void {
+    const prefersLight = matchMedia('(prefers-color-scheme: light)');
+    this.apply(stored() ?? (prefersLight.matches ? 'light' : 'dark'));
+    prefersLight.addEventListener('change', (event) => {
+      if (!stored()) this.apply(event.matches ? 'light' : 'dark');
+    });
+  }
+
+  toggleTheme(): void {
+    const next = this.theme === 'dark' ? 'light' : 'dark';
+    localStorage.setItem(THEME_KEY, next);
+    this.apply(next);
+  }
+
+  show(tab: Tab): void {
+    this.tab = tab;
+    this.pane = 'results';
+  }
+
+  goto(line: number, column = 1): void {
+    this.pane = 'code';
+    this.jump = { line, column, turn: (this.jump?.turn ?? 0) + 1 };
+  }
+
+  say(text: string, bad = false): void {
+    this.notice = { text, bad };
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => (this.notice = null), bad ? 8000 : 3500);
+  }
+
+  private apply(theme: Theme): void {
+    this.theme = theme;
+    document.documentElement.dataset.theme = theme;
+  }
+}
+
+export const ui = new Ui();

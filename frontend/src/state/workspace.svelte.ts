@@ -1,0 +1,147 @@
+/** The open document: its draft, the kernels that its source has, and the faults of its fields. */
+import type { Entry, FieldProblem, SharePayload } from '../api/types';
+import { build, type Built } from '../document/build';
+import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
+import { dropDraft, pruneDrafts, saveDraft, savedDraft } from '../document/drafts';
+import { entryOf } from '../document/entries';
+import { loadPayload, referenced } from '../document/load';
+import { faultAt, faultExactly, report, type Reported, stillStands } from '../document/problems';
+import { reconcile } from '../document/reconcile';
+import { coverGrid, readShape } from '../document/shape';
+import { readExtent } from '../document/numbers';
+import { ui } from './ui.svelte';
+
+/** Where a document comes from; `key` names its draft. */
+export interface Origin {
+  key: string;
+  /** The link that it was opened from, which becomes the parent of the next one. */
+  share: string | null;
+}
+
+const EMPTY: SharePayload = {
+  request: {
+    source: { text: '' },
+    steps: [{ kind: 'launch', config: { grid: [1], block: [32] } }],
+  },
+};
+
+const extent = (text: string): number => {
+  const read = readExtent(text.trim() || '1', '');
+  return read.ok ? read.value : 0;
+};
+
+class Workspace {
+  draft = $state<Draft>(loadPayload(EMPTY));
+  origin = $state.raw<Origin>({ key: 'new', share: null });
+  /** As it was opened, to tell an edited document and to go back to it. */
+  original = $state.raw<SharePayload>(EMPTY);
+  ready = $state(false);
+  selected = $state('steps.0');
+  /** Kernels of the last source that compiled. */
+  entries = $state.raw<readonly Entry[]>([]);
+  reported = $state.raw<readonly Reported[]>([]);
+  private baseline = $state('');
+
+  built = $derived<Built>(build(this.draft, this.entries));
+  edited = $derived(JSON.stringify(this.draft) !== this.baseline);
+  launchPath = $derived(launchAt(this.draft.steps, this.selected) ? this.selected : (launches(this.draft.steps).next().value?.[0] ?? 'steps.0'));
+  launch = $derived<LaunchDraft | null>(launchAt(this.draft.steps, this.launchPath));
+  entry = $derived<Entry | null>(this.launch ? entryOf(this.launch.entry, this.entries) : null);
+  problems = $derived<FieldProblem[]>([
+    ...this.built.problems,
+    ...this.reported.filter((problem) => stillStands(problem, this.built.request)),
+  ]);
+  /** Block in threads as typed, with 0 for what cannot be read. */
+  block = $derived((this.launch?.block ?? ['1', '', '']).map(extent));
+  grid = $derived<number[]>(this.gridOf(this.launch));
+  buffersShown = $derived<BufferDraft[]>(this.bufferRows());
+
+  open(payload: SharePayload, origin: Origin): void {
+    this.original = payload;
+    this.origin = origin;
+    this.selected = 'steps.0';
+    this.reported = [];
+    this.entries = [];
+    const draft = loadPayload(payload);
+    this.baseline = JSON.stringify(draft);
+    const saved = savedDraft(origin.key);
+    this.draft = saved ?? draft;
+    this.ready = true;
+    if (saved) ui.say('Your edits of this document are back.');
+  }
+
+  /** Throws the edits away. */
+  reset(): void {
+    dropDraft(this.origin.key);
+    this.open(this.original, this.origin);
+  }
+
+  /** Keeps the edits in the browser; an unedited document leaves nothing behind. */
+  save(): void {
+    if (!this.ready) return;
+    if (!this.edited) dropDraft(this.origin.key);
+    else if (!saveDraft(this.origin.key, this.draft)) {
+      pruneDrafts();
+      ui.say('The browser’s storage is full: this draft is kept only while the page is open.', true);
+    }
+  }
+
+  /** The form follows the kernels of a source that compiled. */
+  adopt(entries: readonly Entry[]): void {
+    this.entries = entries;
+    const unedited = !this.edited;
+    for (const [, launch] of launches(this.draft.steps)) {
+      const entry = entryOf(launch.entry, entries);
+      if (entry) reconcile(this.draft, launch, entry);
+    }
+    // Naming the parameters of an example is no edit of the user's.
+    if (unedited) this.baseline = JSON.stringify(this.draft);
+  }
+
+  chooseEntry(name: string): void {
+    if (!this.launch) return;
+    this.launch.entry = name;
+    if (this.entry) reconcile(this.draft, this.launch, this.entry);
+  }
+
+  buffer(name: string): BufferDraft | undefined {
+    return this.draft.buffers.find((buffer) => buffer.name === name);
+  }
+
+  bufferPath(buffer: BufferDraft): string {
+    return `buffers.${this.built.bufferIndex.get(buffer.key) ?? -1}`;
+  }
+
+  /** The fault at a path or below it. */
+  fault(path: string): string | null {
+    return faultAt(this.problems, path);
+  }
+
+  faultExactly(...paths: string[]): string | null {
+    return faultExactly(this.problems, ...paths);
+  }
+
+  report(problems: readonly FieldProblem[]): void {
+    this.reported = report(problems, this.built.request);
+  }
+
+  payload(): SharePayload {
+    return { schema_version: 1, title: this.draft.title.trim(), request: this.built.request, views: this.built.views };
+  }
+
+  private gridOf(launch: LaunchDraft | null): number[] {
+    if (!launch) return [0, 0, 0];
+    if (!launch.cover) return launch.grid.map(extent);
+    const shape = readShape(this.draft.buffers.find((buffer) => buffer.name === launch.cover)?.shape ?? '');
+    return shape.ok ? coverGrid(shape.value, this.block) : [0, 0, 0];
+  }
+
+  /** Buffers that the selected launch has no row for but other steps use. */
+  private bufferRows(): BufferDraft[] {
+    const here = new Set((this.launch?.arguments ?? []).map((argument) => argument.buffer));
+    const names = referenced(this.draft);
+    return this.draft.buffers.filter(({ name, kept }) => !here.has(name) && (kept || names.has(name)));
+  }
+}
+
+export const workspace = new Workspace();

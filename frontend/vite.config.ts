@@ -1,0 +1,18 @@
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { defineConfig } from 'vitest/config';
+import { cudaGrammar } from './build/cuda-grammar.ts';
+import { preloadEditor } from './build/preload-editor.ts';
+
+export default defineConfig({
+  plugins: [cudaGrammar(), svelte(), preloadEditor()],
+  base: '/',
+  build: {
+    target: 'es2022',
+    // The content security policy allows no data: URLs.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy: { '/api': process.env.WARPYARD_API ?? 'http://127.0.0.1:8000' }, fs: { allow: ['..'] } },
+  test: { include: ['src/**/*.test.ts'] },
+});
