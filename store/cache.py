@@ -1,0 +1,64 @@
+"""The compile cache: what compile children returned, by key; forgotten by least recent use."""
+
+import hashlib
+from pathlib import Path
+from typing import Protocol, cast
+from urllib.parse import unquote, urlsplit
+
+import redis
+
+from store import keys
+from store.blobs import put_capped
+from store.connections import connect_blocking
+from store.folder import CappedFolder
+from store.scripts import load
+from store.settings import Settings
+
+_TTL = 7 * 24 * 3600
+_CHECK = hashlib.sha256().digest_size
+
+
+class Cache(Protocol):
+    """Bytes by key; may forget at any time."""
+
+    def get(self, key: str) -> bytes | None: ...
+    def put(self, key: str, data: bytes) -> None: ...
+
+
+def open_cache(settings: Settings) -> Cache:
+    """Beside the blobs: in files where they are files, else in Redis."""
+    if settings.blobs.startswith("file:"):
+        root = Path(unquote(urlsplit(settings.blobs).path)).parent / "compile-cache"
+        return FileCache(root, settings.cache_cap_bytes)
+    return RedisCache(connect_blocking(settings.redis, binary=True), settings.cache_cap_bytes)
+
+
+class FileCache:
+    """Each file begins with the SHA-256 of the rest, so one that a power cut has torn reads as a miss."""
+
+    def __init__(self, root: Path, cap_bytes: int) -> None:
+        self._folder = CappedFolder(root, cap_bytes)
+
+    def get(self, key: str) -> bytes | None:
+        found = self._folder.get(key)
+        if found is None:
+            return None
+        data = bytes(found[_CHECK:])
+        return data if hashlib.sha256(data).digest() == found[:_CHECK] else None
+
+    def put(self, key: str, data: bytes) -> None:
+        self._folder.put(key, hashlib.sha256(data).digest() + data)
+
+
+class RedisCache:
+    def __init__(self, client: redis.Redis, cap_bytes: int) -> None:
+        self._client = client
+        self._cap = cap_bytes
+        self._prefix = f"{keys.PREFIX}compiled:"
+        self._put = load(client, "put_blob")
+
+    def get(self, key: str) -> bytes | None:
+        return cast(bytes | None, self._client.get(self._prefix + key))
+
+    def put(self, key: str, data: bytes) -> None:
+        put_capped(self._put, self._prefix, key, data, self._cap, _TTL)

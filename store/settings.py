@@ -1,0 +1,163 @@
+"""Every setting of the service, read from WARPYARD_* and from REDIS_URL, DATABASE_URL and BLOB_URL."""
+
+import hashlib
+import os
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import AliasChoices, Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MIB, GIB = 1 << 20, 1 << 30
+MAX_SOCKET_PATH = 100
+"""Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""
+
+_ROOT = Path(__file__).resolve().parent.parent
+Positive = Annotated[int, Field(ge=1)]
+PositiveSeconds = Annotated[float, Field(gt=0)]
+
+
+def _data_dir() -> Path:
+    base = os.environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "warpyard"
+
+
+def _url(name: str) -> AliasChoices:
+    return AliasChoices(f"WARPYARD_{name}", name)
+
+
+class Settings(BaseSettings):
+    """Sizes in bytes, times in seconds. An empty URL means the built-in service in `data_dir`."""
+
+    model_config = SettingsConfigDict(env_prefix="WARPYARD_", extra="ignore", frozen=True, populate_by_name=True)
+
+    data_dir: Path = Field(default_factory=_data_dir)
+    redis_url: str = Field(default="", validation_alias=_url("REDIS_URL"))
+    """redis://, rediss:// or unix://; empty: the embedded Valkey on `socket_path`."""
+    database_url: str = Field(default="", validation_alias=_url("DATABASE_URL"))
+    """postgresql://… or sqlite:///…; empty: SQLite in `data_dir`."""
+    blob_url: str = Field(default="", validation_alias=_url("BLOB_URL"))
+    """file:/folder, or redis: for blobs in REDIS_URL; empty: a folder in `data_dir`."""
+
+    page_dir: Path = _ROOT / "frontend" / "dist"
+    examples_dir: Path = _ROOT / "examples"
+
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    """Host names, beyond localhost and IP addresses, under which the service answers; comma-separated."""
+
+    max_body_bytes: Positive = 4 * MIB
+    max_upload_bytes: Positive = 64 * MIB
+    max_download_bytes: Positive = 2 * GIB
+    queue_cap: Positive = 200
+    """Runs that may wait in one queue."""
+    queue_bytes: Positive = 256 * MIB
+    """Bytes of the requests of all runs that are not finished."""
+    inspect_cap: Positive = 64
+    """Compilations that may wait at once."""
+    inspect_timeout: PositiveSeconds = 30.0
+    runs_per_second: PositiveSeconds = 2.0
+    runs_burst: Positive = 30
+    """A client's token bucket for POST /api/runs and /api/shares."""
+    compiles_per_second: PositiveSeconds = 5.0
+    compiles_burst: Positive = 40
+    max_streams: Positive = 1000
+    """Event streams that one process serves at once."""
+    max_streams_per_client: Positive = 100
+    idempotency_seconds: Positive = 24 * 3600
+
+    lease_seconds: PositiveSeconds = 10.0
+    """How long a silent worker keeps its run."""
+    max_attempts: Positive = 3
+    """Workers that one run may lose before it ends with verdict error."""
+    reap_interval: PositiveSeconds = 2.0
+    orphan_grace: PositiveSeconds = 5.0
+    """How long a run may be out of the queue and without a worker."""
+    stream_seconds: Positive = 120
+    """How long the events of a finished run stay in Redis; the database keeps them after that."""
+    worker_ttl: PositiveSeconds = 15.0
+    """How long a silent worker counts as live."""
+
+    run_wall_seconds: PositiveSeconds = 10.0
+    compile_wall_seconds: PositiveSeconds = 20.0
+    job_memory_bytes: Positive = 2 * GIB
+
+    blob_cap_bytes: Positive = 4 * GIB
+    """Result buffers and uploads together; the least recently used go first. Uploads of shares stay outside."""
+    blob_ttl_seconds: Positive = 24 * 3600
+    """Of blobs in Redis."""
+    cache_cap_bytes: Positive = GIB
+    run_days: Positive = 30
+    """Finished runs are deleted after so many days; shares never are."""
+
+    log_format: Literal["json", "console"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(host.strip().lower() for host in value.split(",") if host.strip())
+        return value
+
+    @cached_property
+    def socket_path(self) -> Path:
+        """Where the embedded Valkey listens; in a private folder of the temporary directory if the path is long."""
+        path = self.data_dir.absolute() / "valkey.sock"
+        if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
+            return path
+        short = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+        return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"warpyard-{os.getuid()}-{short}.sock"
+
+    @property
+    def redis(self) -> str:
+        """For redis-py."""
+        return self.redis_url or f"unix://{self.socket_path}"
+
+    @property
+    def broker(self) -> str:
+        """For kombu, which spells unix sockets in its own way."""
+        parts = urlsplit(self.redis)
+        if parts.scheme != "unix":
+            return self.redis
+        database = dict(item.split("=", 1) for item in parts.query.split("&") if "=" in item).get("db", "0")
+        return f"redis+socket://{parts.path}?virtual_host={database}"
+
+    @property
+    def database(self) -> str:
+        """With the asynchronous driver."""
+        url = self.database_url or f"sqlite:///{self.data_dir.absolute() / 'warpyard.db'}"
+        return _with_driver(url, {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"})
+
+    @property
+    def database_blocking(self) -> str:
+        """With the blocking driver, for workers."""
+        return _with_driver(self.database, {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"})
+
+    @property
+    def blobs(self) -> str:
+        return self.blob_url or f"file:{self.data_dir.absolute() / 'blobs'}"
+
+    def prepare(self) -> None:
+        """Makes the data folder, readable by its owner alone."""
+        self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+
+def _with_driver(url: str, drivers: dict[str, str]) -> str:
+    scheme, rest = url.split(":", 1)
+    kind = scheme.split("+", 1)[0]
+    kind = "postgresql" if kind == "postgres" else kind
+    if kind not in drivers:
+        raise ValueError(f"DATABASE_URL begins with {scheme}: use postgresql:// or sqlite:///")
+    return f"{drivers[kind]}:{rest}"
+
+
+def shown(url: str) -> str:
+    """A URL without its password, for logs and reasons."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    host = parts.netloc.rsplit("@", 1)[-1]
+    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{host}"))

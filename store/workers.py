@@ -1,0 +1,103 @@
+"""Which workers live, and which devices they offer."""
+
+import time
+from collections.abc import Iterable
+from typing import Annotated
+
+import redis
+import redis.asyncio
+from pydantic import Field, ValidationError
+
+from protocol.base import Model
+from protocol.devices import DeviceInfo
+from protocol.run import RunRequest
+from store import keys
+
+
+class Worker(Model):
+    """What a worker says of itself every few seconds."""
+
+    name: str
+    queues: tuple[str, ...]
+    devices: tuple[DeviceInfo, ...] = ()
+    slots: Annotated[int, Field(ge=1)] = 1
+    compiles: bool = False
+    refuses: str = ""
+    """Why it takes no jobs, where it does not: shown in /readyz and in answers."""
+
+
+def announce(client: redis.Redis, worker: Worker, ttl: float) -> None:
+    """Counts the worker as live for `ttl` seconds."""
+    with client.pipeline() as pipe:
+        pipe.set(keys.worker(worker.name), worker.model_dump_json(), px=int(ttl * 1000))
+        pipe.zadd(keys.WORKERS, {worker.name: time.time() + ttl})
+        pipe.zremrangebyscore(keys.WORKERS, "-inf", time.time() - ttl)
+        pipe.execute()
+
+
+def withdraw(client: redis.Redis, name: str) -> None:
+    with client.pipeline() as pipe:
+        pipe.delete(keys.worker(name))
+        pipe.zrem(keys.WORKERS, name)
+        pipe.execute()
+
+
+async def live_workers(client: redis.asyncio.Redis) -> tuple[Worker, ...]:
+    names = await client.zrange(keys.WORKERS, 0, -1)
+    if not names:
+        return ()
+    texts = await client.mget([keys.worker(str(name)) for name in names])
+    workers = []
+    for text in texts:
+        if text is None:
+            continue
+        try:
+            workers.append(Worker.model_validate_json(text))
+        except ValidationError:
+            continue  # of another version; its runs are its own
+    return tuple(workers)
+
+
+def offered(workers: Iterable[Worker]) -> tuple[DeviceInfo, ...]:
+    """One DeviceInfo for each device, with the number of slots behind it as `workers`."""
+    found: dict[str, DeviceInfo] = {}
+    for worker in workers:
+        if worker.refuses:
+            continue
+        for device in worker.devices:
+            before = found.get(device.id)
+            count = worker.slots + (before.workers if before else 0)
+            found[device.id] = (before or device).model_copy(update={"workers": count})
+    return tuple(sorted(found.values(), key=lambda device: (device.kind != "emulator", device.id)))
+
+
+class NoDevice(Exception):
+    """No living worker offers what the request names; the message says what there is."""
+
+
+def resolve(request: RunRequest, workers: Iterable[Worker]) -> str:
+    """The device a run goes to: as named, `gpu` the first GPU, `auto` the emulator, else a GPU of the architecture.
+
+    Raises NoDevice.
+    """
+    workers = tuple(workers)
+    devices = offered(workers)
+    wanted = request.device
+    if wanted == "auto":
+        fitting = [
+            device
+            for device in devices
+            if device.kind == "emulator" or device.architecture in (None, request.architecture)
+        ]
+    elif wanted == "gpu":
+        fitting = [device for device in devices if device.kind == "gpu"]
+    else:
+        fitting = [device for device in devices if device.id == wanted]
+    if fitting:
+        return fitting[0].id
+    reasons = sorted({worker.refuses for worker in workers if worker.refuses})
+    if devices:
+        raise NoDevice(f"No worker offers {wanted} now; there is {', '.join(device.id for device in devices)}.")
+    if reasons:
+        raise NoDevice(f"No worker takes runs: {' '.join(reasons)}")
+    raise NoDevice("No worker is running. Start one with `warpyard serve`, or look at its log.")
