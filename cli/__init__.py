@@ -1,0 +1,1 @@
+"""The command line: serve, run, compile, conformance, doctor, test, bench and lock."""

@@ -1,0 +1,5 @@
+"""Entry of `python -m cli`, which the start script runs."""
+
+from cli.application import main
+
+main()

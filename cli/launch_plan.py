@@ -1,0 +1,213 @@
+"""From what was typed and the kernel's parameters to a RunRequest: roles, dtypes, grid and block by default."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cli.argument_syntax import Given, GivenAlias, GivenBuffer, GivenBytes, GivenNull, GivenValue
+from cli.source_options import OPTION_NAMES
+from cli.usage import Refused, did_you_mean, refusal
+from protocol.kernel import Entry, Parameter
+from protocol.reading import Unreadable, read
+from protocol.run import CompileRequest, RunRequest
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The launch as typed; None where a default is to be found."""
+
+    arguments: Sequence[Given] = ()
+    entry: str = ""
+    grid: str | None = None
+    block: str | None = None
+    shared: int = 0
+    uploads: dict[str, "NpyFile"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NpyFile:
+    """An .npy file that was read: what its header says and the digest of its bytes."""
+
+    digest: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+def choose_entry(entries: Sequence[Entry], wanted: str) -> Entry:
+    """The entry of that name, as the user calls it or as in the PTX; the only one where none is named."""
+    names = [entry.display for entry in entries]
+    if not entries:
+        raise Refused("the source holds no __global__ function that can be launched: write one, or name the\n"
+                      "instantiation of a template with --entry 'scale<float>'", code=1)
+    if not wanted:
+        if len(entries) > 1:
+            raise Refused(f"the source holds several kernels: choose one with --entry ({', '.join(names)})")
+        return entries[0]
+    for entry in entries:
+        if wanted in (entry.name, entry.display, entry.display.split("(")[0]):
+            return entry
+    raise Refused(f"no kernel is called {wanted}{did_you_mean(wanted, names)} (there are: {', '.join(names)})")
+
+
+def plan(compile_request: CompileRequest, entry: Entry, typed: Typed, device: str) -> RunRequest:
+    """The request of one launch. Raises Refused where an argument does not belong to the kernel."""
+    given = _by_parameter(entry, typed.arguments)
+    roles = {parameter.name: "in" if parameter.const else "inout" for parameter in entry.parameters}
+    for parameter in entry.parameters:
+        argument = given[parameter.name]
+        if isinstance(argument, GivenAlias) and roles[parameter.name] == "inout":
+            roles[argument.buffer] = "inout"
+    declared = [argument for argument in typed.arguments if isinstance(argument, GivenBuffer)]
+    buffers = [_buffer(argument, roles[argument.name], typed.uploads) for argument in declared]
+    target = _cover_target(buffers)
+    request = {
+        **compile_request.model_dump(mode="json", include={"source", "options", "architecture"}),
+        "buffers": buffers,
+        "steps": [
+            {
+                "kind": "launch",
+                "entry": typed.entry,
+                "config": {
+                    "grid": _grid(typed.grid, target),
+                    "block": extents(typed.block, "--block") if typed.block else _block(target, entry),
+                    "dynamic_shared_bytes": typed.shared,
+                },
+                "arguments": [_argument(parameter, given[parameter.name]) for parameter in entry.parameters],
+            }
+        ],
+        "device": device,
+    }
+    names = [(f"buffers.{index}", f"--arg {argument.name}") for index, argument in enumerate(declared)]
+    names += [
+        (f"steps.0.arguments.{index}", f"--arg {parameter.name}") for index, parameter in enumerate(entry.parameters)
+    ]
+    try:
+        return read(RunRequest, json.dumps(request))
+    except Unreadable as error:
+        raise refusal(error, [*names, *NAMES]) from None
+
+
+NAMES = (
+    ("steps.0.config.grid", "--grid"),
+    ("steps.0.config.block", "--block"),
+    ("steps.0.config.dynamic_shared_bytes", "--shared"),
+    ("steps.0.entry", "--entry"),
+    ("buffers", "--arg"),
+    ("device", "--device"),
+    *OPTION_NAMES,
+)
+"""Paths in the request, and what the user typed there."""
+
+
+def _by_parameter(entry: Entry, arguments: Sequence[Given]) -> dict[str, Given]:
+    known = {parameter.name: parameter for parameter in entry.parameters}
+    given: dict[str, Given] = {}
+    for argument in arguments:
+        if argument.name in given:
+            raise Refused(f"--arg {argument.name} is given twice")
+        if argument.name not in known:
+            raise Refused(
+                f"--arg {argument.name}: {entry.display} has no such parameter"
+                f"{did_you_mean(argument.name, known)} (it has: {', '.join(known) or 'none'})"
+            )
+        given[argument.name] = argument
+    missing = [parameter for name, parameter in known.items() if name not in given]
+    if missing:
+        wanted = "\n".join(f"  {_suggestion(parameter)}" for parameter in missing)
+        raise Refused(f"{entry.display} needs more arguments, for example:\n{wanted}")
+    return given
+
+
+def _suggestion(parameter: Parameter) -> str:
+    dtype = parameter.dtype or "float32"
+    if parameter.kind == "pointer":
+        init = "random" if parameter.const else "zeros"
+        return f"--arg '{parameter.name}={dtype}[1024]:{init}'    ({parameter.type})"
+    if parameter.kind == "vector":
+        return f"--arg {parameter.name}={','.join('1' * parameter.components)}    ({parameter.type})"
+    if parameter.kind == "struct":
+        return f"--arg {parameter.name}=hex:{'00' * parameter.bytes}    ({parameter.type})"
+    return f"--arg {parameter.name}=1024    ({parameter.type})"
+
+
+def _buffer(given: GivenBuffer, role: str, uploads: dict[str, NpyFile]) -> Json:
+    dtype, shape, init = given.dtype, given.shape, given.init
+    if given.file is not None:
+        npy = uploads[given.name]
+        if dtype is not None and (dtype, shape) != (npy.dtype, npy.shape):
+            held = ",".join(map(str, npy.shape))
+            raise Refused(f"--arg {given.name}: {given.file} holds {npy.dtype}[{held}], not what is written there")
+        dtype, shape, init = npy.dtype, npy.shape, {"kind": "upload", "digest": npy.digest}
+    return {"name": given.name, "dtype": dtype, "shape": shape, "init": init, "role": given.role or role}
+
+
+def _argument(parameter: Parameter, given: Given) -> Json:
+    name = parameter.name
+    pointer = parameter.kind == "pointer"
+    if pointer and isinstance(given, GivenValue):
+        raise Refused(
+            f"--arg {name}: the parameter is a pointer ({parameter.type}), so it needs a buffer, for example\n"
+            f"  {_suggestion(parameter)}"
+        )
+    if not pointer and parameter.kind != "unknown" and isinstance(given, GivenBuffer | GivenAlias | GivenNull):
+        raise Refused(f"--arg {name}: the parameter is no pointer ({parameter.type}), so it takes a value, not a buffer")
+    match given:
+        case GivenBuffer():
+            return {"kind": "buffer", "name": name, "buffer": given.name}
+        case GivenAlias():
+            return {"kind": "buffer", "name": name, "buffer": given.buffer}
+        case GivenNull():
+            return {"kind": "null", "name": name}
+        case GivenBytes():
+            return {"kind": "struct", "name": name, "hex": given.hex}
+        case GivenValue():
+            return _value(parameter, given)
+
+
+def _value(parameter: Parameter, given: GivenValue) -> Json:
+    common = {"name": parameter.name, "dtype": given.dtype or parameter.dtype}
+    if parameter.kind == "vector" or len(given.numbers) > 1:
+        if len(given.numbers) != parameter.components:
+            raise Refused(
+                f"--arg {parameter.name}: {parameter.type} takes {parameter.components} numbers, "
+                f"not {len(given.numbers)}"
+            )
+        return {"kind": "vector", **common, "values": given.numbers}
+    return {"kind": "scalar", **common, "value": given.numbers[0]}
+
+
+def _cover_target(buffers: Sequence[Json]) -> Json | None:
+    """The first buffer that the kernel writes, else the first one."""
+    written = [buffer for buffer in buffers if buffer["role"] != "in"]
+    return next(iter([*written, *buffers]), None)
+
+
+def _block(target: Json | None, entry: Entry) -> tuple[int, ...]:
+    most = entry.resources.max_threads_per_block
+    shape = target["shape"] if target is not None else ()
+    if isinstance(shape, tuple) and len(shape) > 1 and most >= 256:
+        return (16, 16)
+    return (min(256, most),)
+
+
+def _grid(typed: str | None, target: Json | None) -> tuple[int, ...] | Json:
+    if typed is None:
+        return {"kind": "cover", "buffer": target["name"]} if target is not None else (1,)
+    if typed.startswith("cover:"):
+        return {"kind": "cover", "buffer": typed.removeprefix("cover:")}
+    return extents(typed, "--grid")
+
+
+def extents(text: str, option: str) -> tuple[int, ...]:
+    """One to three whole numbers as typed after `option`; Refused otherwise."""
+    try:
+        values = tuple(int(part) for part in re.split(r"[,x]", text))
+    except ValueError:
+        values = ()
+    if not 1 <= len(values) <= 3:
+        more = " or cover:NAME" if option == "--grid" else ""
+        raise Refused(f"{option} {text}: expected one to three whole numbers, such as 256 or 16,16{more}")
+    return values

@@ -1,0 +1,125 @@
+"""The sandbox and the stores of a command that runs kernels without a server."""
+
+import hashlib
+import io
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cli.argument_syntax import Given, GivenBuffer
+from cli.launch_plan import NpyFile
+from cli.usage import Refused
+from protocol.events import Event, EventRecord, Finished
+from protocol.inspection import InspectReport, InspectRequest
+from protocol.result import RunResult, fold
+from protocol.run import CompileRequest, OccupancyQuestion, RunRequest
+from sandbox import inspection, pipeline
+from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
+from sandbox.pipeline import PipelineLimits
+from sandbox.stores import FolderCache, Stores
+from store.settings import Settings
+
+if TYPE_CHECKING:
+    from store.examples import Example
+
+
+class MemoryBlobs:
+    """Blobs of one command, gone with it."""
+
+    def __init__(self) -> None:
+        self._data: dict[str, bytes] = {}
+
+    def get(self, digest: str) -> bytes | None:
+        return self._data.get(digest)
+
+    def put(self, data: bytes | memoryview) -> str:
+        digest = hashlib.sha256(data).hexdigest()
+        self._data[digest] = bytes(data)
+        return digest
+
+
+@dataclass(frozen=True)
+class Local:
+    """An open sandbox, with a compile cache that lasts and blobs that do not."""
+
+    box: Sandbox
+    stores: Stores
+    limits: PipelineLimits
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def opened(profiles: Sequence[str] = ("compile", "launch")) -> Iterator[Local]:
+    """Raises Refused where no job may run on this machine, with the reasons."""
+    settings = Settings()
+    try:
+        settings.prepare()
+    except OSError as error:
+        raise Refused(f"the data folder {settings.data_dir}: {error.strerror} (WARPYARD_DATA_DIR names another)") from None
+    limits = PipelineLimits(
+        compile=JobLimits(wall=settings.compile_wall_seconds, memory=settings.job_memory_bytes),
+        launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),
+    )
+    try:
+        box = Sandbox(profiles=profiles)
+    except SandboxUnavailable as error:
+        raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
+    with box:
+        yield Local(box, Stores(FolderCache(settings.data_dir / "cache"), MemoryBlobs()), limits)
+
+
+def inspect(local: Local, request: CompileRequest, launch: OccupancyQuestion | None = None) -> InspectReport:
+    question = InspectRequest(compile=request, launch=launch)
+    return inspection.inspect(local.box, question, local.stores, local.cancelled, local.limits)
+
+
+def perform(
+    local: Local, request: RunRequest, device: str, show: Callable[[Event], None], first: Sequence[Event] = ()
+) -> tuple[RunResult, Finished]:
+    """Runs the request, showing each event as it comes; `first` goes before the run's own events."""
+    records: list[EventRecord] = []
+
+    def emit(event: Event) -> None:
+        records.append(EventRecord(id=f"1-{len(records)}", at=time.time(), event=event))
+        show(event)
+
+    for event in first:
+        emit(event)
+    finished = pipeline.perform(local.box, request, device, local.stores, emit, local.cancelled, local.limits)
+    emit(finished)
+    return fold(records), finished
+
+
+def examples() -> "list[Example]":
+    """The examples of this checkout, in the order of the menu."""
+    from store.examples import load_examples
+
+    return load_examples(Settings().examples_dir)
+
+
+def load_uploads(local: Local, arguments: Sequence[Given]) -> dict[str, NpyFile]:
+    """Reads the .npy files that arguments name into the blobs. Raises Refused, naming the argument and the file."""
+    import numpy
+
+    from protocol.dtypes import ITEM_BYTES
+
+    files = {}
+    for argument in arguments:
+        if not isinstance(argument, GivenBuffer) or argument.file is None:
+            continue
+        place = f"--arg {argument.name}: {argument.file}"
+        try:
+            data = argument.file.read_bytes()
+            array = numpy.load(io.BytesIO(data), allow_pickle=False)
+        except OSError as error:
+            raise Refused(f"{place}: {(error.strerror or str(error)).lower()}") from None
+        except (ValueError, EOFError):
+            raise Refused(f"{place} is not an .npy file that can be read") from None
+        if not isinstance(array, numpy.ndarray) or array.dtype.name not in ITEM_BYTES:
+            raise Refused(f"{place} holds {getattr(array, 'dtype', 'no array')}, which no buffer can have")
+        dtype = argument.dtype if argument.dtype == "bfloat16" and array.dtype == numpy.uint16 else array.dtype.name
+        files[argument.name] = NpyFile(local.stores.blobs.put(data), dtype, array.shape)
+    return files

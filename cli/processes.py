@@ -1,0 +1,169 @@
+"""One child of the supervisor: started to die with us, logged to a file, restarted with growing pauses."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+MAX_LOG_BYTES = 8 << 20
+LONGEST_PAUSE = 10.0
+STEADY = 10.0
+"""Seconds that a child must live for its next end to count as the first."""
+
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a child is started. `sockets` are file descriptors that it inherits."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    sockets: tuple[int, ...] = ()
+
+
+class Child:
+    """A process that is meant to live as long as the supervisor."""
+
+    def __init__(self, order: Order, log: Path | None) -> None:
+        self.order = order
+        self.log = log
+        self.failures = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0.0
+        self._not_before = 0.0
+
+    def start(self) -> None:
+        """Starts it now; its output goes to its log, or to ours where it has none."""
+        self._started = time.monotonic()
+        output = _open_log(self.log) if self.log else None
+        try:
+            self._process = subprocess.Popen(
+                self.order.command,
+                env=dict(self.order.environment),
+                cwd=self.order.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=self.order.sockets,
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid()),
+            )
+        finally:
+            if output is not None:
+                os.close(output)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process else 0
+
+    @property
+    def ended(self) -> int | None:
+        """The exit code, negative for a signal; None while it runs."""
+        return self._process.poll() if self._process else None
+
+    def keep_up(self) -> str:
+        """Restarts it where it has ended and its pause is over. Returns what to tell, or nothing."""
+        code = self.ended
+        if code is None:
+            return ""
+        now = time.monotonic()
+        if not self._not_before:
+            self.failures = self.failures + 1 if now - self._started < STEADY else 1
+            pause = 0.0 if self.failures == 1 else min(0.5 * 2 ** (self.failures - 2), LONGEST_PAUSE)
+            self._not_before = now + pause
+            again = f"again in {pause:g} s" if pause else "again now"
+            return f"{self.order.name} ended ({ending(code)}); starting it {again}"
+        if now >= self._not_before:
+            self._not_before = 0.0
+            self.start()
+        return ""
+
+    def signal(self, number: signal.Signals) -> None:
+        """To the child alone; nothing where it has ended."""
+        if self._process and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """Ends the child and its process group at once."""
+        if self._process is None:
+            return
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._process.wait()
+
+    def last_lines(self, count: int = 15) -> str:
+        """The end of its log."""
+        if self.log is None or not self.log.exists():
+            return ""
+        with self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - 16_384))
+            return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
+
+
+def ending(code: int) -> str:
+    """An exit code in words: 'code 1', 'SIGKILL'."""
+    return signal.Signals(-code).name if code < 0 else f"code {code}"
+
+
+def adopt_orphans() -> None:
+    """Lets whatever our children leave behind become ours, so that the end can find it."""
+    if _LIBC is not None:
+        _LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_orphans(deadline: float) -> None:
+    """Kills and reaps every process that is still a child of ours, until there is none."""
+    while time.monotonic() < deadline:
+        found = children_of(os.getpid())
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        if found:
+            time.sleep(0.01)
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes whose parent is `pid`, as the kernel lists them; none where it keeps no such list."""
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += map(int, path.read_text().split())
+        except OSError:
+            continue
+    return found
+
+
+def _die_with(parent: int):  # type: ignore[no-untyped-def]
+    def prepare() -> None:
+        if _LIBC is not None:
+            _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(0)
+
+    return prepare
+
+
+def _open_log(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
+        path.replace(path.with_suffix(".log.1"))
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

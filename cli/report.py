@@ -1,0 +1,179 @@
+"""What a run shows in the terminal: diagnostics and prints as they come, then results, occupancy and times."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from cli.terminal import Terminal, diagnostic_text, excerpt, plain
+from protocol.events import BufferRead, Checked, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
+from protocol.kernel import Entry, Occupancy
+from protocol.result import RunResult
+from protocol.run import RunRequest
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+FIRST_ELEMENTS = 8
+
+
+class Live:
+    """Shows events as they come: what was found goes to `errors`, what the kernel printed to `out`."""
+
+    def __init__(self, out: Terminal, errors: Terminal, request: RunRequest, file: str) -> None:
+        self._out, self._errors, self._file = out, errors, file
+        self._source = request.source.text
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Diagnosed():
+                self._errors.line(diagnostic_text(self._errors, event.diagnostic, self._source, self._file))
+            case Found():
+                self._errors.line(finding_text(self._errors, event, self._source, self._file))
+            case Printed():
+                self._out.text(event.text)
+            case Launched():
+                self._out.line(self._out.paint("dim", launch_line(event)))
+            case _:
+                pass
+
+
+def launch_line(event: Launched) -> str:
+    """Such as: saxpy · grid 4096 × block 256 · PTX emulator (2 threads)."""
+    shared = f" · {event.dynamic_shared_bytes:,} B dynamic shared" if event.dynamic_shared_bytes else ""
+    return (
+        f"{plain(event.entry)} · grid {_extents(event.grid)} × block {_extents(event.block)}{shared} · "
+        f"{event.device_name}"
+    )
+
+
+def _extents(extents: Sequence[int]) -> str:
+    x, y, z = extents
+    return f"({x}, {y}, {z})" if z > 1 else f"({x}, {y})" if y > 1 else str(x)
+
+
+def finding_text(terminal: Terminal, found: Found, source: str, file: str) -> str:
+    """A defect with its place in the source, and which thread met it."""
+    place = f"{file}:{found.span.line}:{found.span.column}: " if found.span else ""
+    severity = "error" if found.fatal else "warning"
+    head = f"{place}{terminal.paint(severity, f'{found.class_}:')} {plain(found.message)} [{found.code}]"
+    parts = [head, *(excerpt(terminal, found.span, source) if found.span else ())]
+    if found.thread is not None and found.block is not None:
+        where = f"  = thread {tuple(found.thread)} of block {tuple(found.block)}"
+        if found.warp is not None and found.lane is not None:
+            where += f", warp {found.warp}, lane {found.lane}"
+        parts.append(where)
+    return "\n".join(parts)
+
+
+def array_of(event: BufferRead, data: bytes) -> "ndarray":
+    """The buffer as a NumPy array of its dtype (bfloat16 by ml_dtypes) and shape."""
+    import ml_dtypes
+    import numpy
+
+    dtype = numpy.dtype(ml_dtypes.bfloat16 if event.dtype == "bfloat16" else event.dtype)
+    return numpy.frombuffer(data, dtype).reshape(event.shape)
+
+
+def summary(
+    terminal: Terminal, result: RunResult, finished: Finished, blob: Callable[[str], bytes | None]
+) -> list[str]:
+    """The lines after the last event: buffers, checks, occupancy, times, and how it ended."""
+    lines = [_buffer_line(terminal, event, blob(event.digest)) for event in result.buffers]
+    lines += [_check_line(terminal, check) for check in result.checks]
+    if result.launches and result.launches[0].occupancy:
+        lines.append(occupancy_line(result.launches[0].occupancy))
+    if result.timings:
+        lines.append(_times_line(result))
+    if finished.verdict == "ok":
+        lines.append(terminal.paint("good", "ok"))
+    else:
+        lines.append(f"{terminal.paint('error', finished.verdict)}: {plain(finished.message)}".rstrip(": "))
+    return lines
+
+
+def _buffer_line(terminal: Terminal, event: BufferRead, data: bytes | None) -> str:
+    extents = ",".join(map(str, event.shape))
+    parts = [f"{terminal.paint('bold', event.name)}  {event.dtype}[{extents}]"]
+    if event.minimum is not None:
+        parts.append(f"min {_number(event.minimum)}  max {_number(event.maximum)}")
+    if event.not_finite:
+        parts.append(f"{event.not_finite:,} not finite")
+    if data is not None:
+        first = array_of(event, data).reshape(-1)[:FIRST_ELEMENTS].tolist()
+        more = ", …" if event.bytes > len(data) or _count(event.shape) > FIRST_ELEMENTS else ""
+        parts.append(f"[{', '.join(map(_number, first))}{more}]")
+    return "  ".join(parts)
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _number(value: object) -> str:
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def _check_line(terminal: Terminal, check: Checked) -> str:
+    if check.passed:
+        return f"{terminal.paint('good', 'check passed')}  {check.buffer}"
+    where = f"[{', '.join(map(str, check.index))}]" if check.index is not None else ""
+    detail = f"{check.buffer}{where} is {check.got}, expected {check.expected}; {check.differing:,} elements differ"
+    return f"{terminal.paint('error', 'check failed')}  {plain(check.message) or detail}"
+
+
+def occupancy_line(occupancy: Occupancy) -> str:
+    """Theoretical occupancy with the resource that limits it, and how the grid fills a named GPU."""
+    share = 100 * occupancy.warps_per_sm / occupancy.max_warps_per_sm
+    limits = ", ".join(f"{limit.resource} {limit.blocks}" for limit in occupancy.limits)
+    waves = f"; {occupancy.waves:.3g} waves on {occupancy.gpu} ({occupancy.sm_count} SMs)" if occupancy.waves else ""
+    return (
+        f"occupancy  {share:.0f} %: {occupancy.blocks_per_sm} blocks, {occupancy.warps_per_sm} of "
+        f"{occupancy.max_warps_per_sm} warps an SM on {occupancy.architecture}, limited by "
+        f"{' and '.join(occupancy.limiters)} (blocks allowed: {limits}){waves}"
+    )
+
+
+def _times_line(result: RunResult) -> str:
+    stages: dict[str, float] = {}
+    clock = "wall"
+    for timed in result.timings:
+        stages[timed.stage] = stages.get(timed.stage, 0.0) + timed.seconds
+        if timed.stage == "run":
+            clock = timed.clock
+    emulated = any(launch.device == "emulator" for launch in result.launches)
+    note = " (GPU events)" if clock == "gpu-events" else " (emulator on the CPU, not GPU time)" if emulated else ""
+    cached = " (from the cache)" if result.compiled and result.compiled.cached else ""
+    notes = {"run": note, "compile": cached}
+    return "time  " + " · ".join(
+        f"{stage} {milliseconds(stages[stage])}{notes.get(stage, '')}" for stage in STAGES if stage in stages
+    )
+
+
+STAGES = ("compile", "jit", "sandbox", "setup", "run", "transfer", "total")
+
+
+def milliseconds(seconds: float) -> str:
+    """Such as 3.52 ms or 1.20 s."""
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.3g} ms"
+
+
+def resource_lines(entry: Entry) -> list[str]:
+    """An entry with its parameters and what a thread and a block of it take."""
+    resources = entry.resources
+    parameters = ", ".join(f"{parameter.type} {parameter.name}" for parameter in entry.parameters)
+    place = f"  (line {entry.line})" if entry.line else ""
+    spills = f"{resources.spill_store_bytes} B stored and {resources.spill_load_bytes} B loaded by spills"
+    return [
+        f"{plain(entry.display)}({plain(parameters)}){place}",
+        f"  {resources.registers} registers a thread · {resources.static_shared_bytes:,} B static shared a block · "
+        f"{resources.local_bytes} B stack a thread · {spills}",
+        f"  {resources.constant_bytes} B constant · {resources.barriers} barriers · "
+        f"at most {resources.max_threads_per_block} threads a block",
+    ]
+
+
+def timed_total(timings: Sequence[Timed], stage: str) -> float:
+    """Seconds of one stage, over all its events."""
+    return sum(timed.seconds for timed in timings if timed.stage == stage)

@@ -1,0 +1,186 @@
+"""`warpyard run`: one kernel launch in the terminal, in the same sandbox as on the server and without one."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.source_options import Arch, Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
+from cli.usage import Refused, did_you_mean
+
+if TYPE_CHECKING:
+    from cli.local import Local
+    from protocol.events import Event
+    from protocol.result import RunResult
+    from protocol.run import RunRequest
+
+Argument = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arg",
+        "-a",
+        metavar="NAME=…",
+        help="n=int32:1024 or n=1024 (scalar) · 'x=float32[1024]:random' (buffer: zeros, full=3, arange, "
+        "linspace=0,1, random=SEED, normal=SEED, integers=LOW,HIGH,SEED, formula=…, 1,2,3, uninitialised, "
+        "@file.npy; :in, :out or :inout may follow) · p=null · y=&x (the buffer of x)",
+    ),
+]
+Save = Annotated[list[str] | None, typer.Option("--save", metavar="NAME=file.npy", help="Keep a buffer at the end.")]
+
+
+def run(
+    file: Annotated[Path | None, typer.Argument(help="The source, or - for standard input.", show_default=False)] = None,
+    argument: Argument = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(help="Blocks: 4096 or 64,64 or cover:NAME (default: covers what is written).", show_default=False),
+    ] = None,
+    block: Annotated[
+        str | None, typer.Option(help="Threads: 256 or 16,16 (the default follows the shape).", show_default=False)
+    ] = None,
+    shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
+    entry: Entry = "",
+    arch: Arch = "sm_90",
+    std: Std = "c++17",
+    fast_math: FastMath = False,
+    no_fmad: NoFmad = False,
+    maxrregcount: MaxRegisters = None,
+    define: Defines = None,
+    device: Annotated[str, typer.Option(help="auto, emulator or gpu.")] = "auto",
+    example: Annotated[
+        str | None, typer.Option(help="Run an example instead of a file; list shows them.", show_default=False)
+    ] = None,
+    save: Save = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the request and the result as JSON.")] = False,
+) -> None:
+    """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
+    from cli.devices import resolve
+    from cli.local import opened
+    from cli.source_options import build_request, read_source
+
+    chosen = resolve(device)
+    kept = _save_targets(save)
+    if example is not None:
+        if file is not None or argument or grid or block or shared or entry:
+            raise Refused("--example brings its own source, launch and arguments: leave those out")
+        request = _example(example)
+        with opened() as local:
+            raise typer.Exit(_perform(local, request, f"{example}.cu", chosen, kept, as_json))
+    if file is None:
+        raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
+
+    from cli.argument_syntax import parse_argument
+
+    given = [parse_argument(text) for text in argument or ()]
+    text, shown = read_source(file)
+    compilation = build_request(
+        text,
+        shown,
+        arch=arch,
+        std=std,
+        fast_math=fast_math,
+        no_fmad=no_fmad,
+        maxrregcount=maxrregcount,
+        define=define,
+        entry=entry,
+    )
+
+    from cli.launch_plan import Typed, choose_entry, plan
+    from cli.local import inspect, load_uploads
+
+    with opened() as local:
+        report = inspect(local, compilation)
+        if report.verdict != "ok":
+            raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
+        uploads = load_uploads(local, given)
+        typed = Typed(given, entry, grid, block, shared, uploads)
+        request = plan(compilation, choose_entry(report.entries, entry), typed, chosen)
+        raise typer.Exit(_perform(local, request, shown, chosen, kept, as_json, 0 if report.cached else report.seconds))
+
+
+def _save_targets(save: list[str] | None) -> dict[str, Path]:
+    targets = {}
+    for text in save or ():
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path.endswith(".npy"):
+            raise Refused(f"--save {text}: expected NAME=file.npy")
+        if not Path(path).parent.is_dir():
+            raise Refused(f"--save {text}: {Path(path).parent} is no folder")
+        targets[name] = Path(path)
+    return targets
+
+
+def _example(wanted: str) -> "RunRequest":
+    from cli.local import examples
+
+    known = {item.id: item for item in examples()}
+    if wanted == "list":
+        for item in known.values():
+            typer.echo(f"{item.id:24} {item.summary}")
+        raise typer.Exit
+    if wanted not in known:
+        raise Refused(f"no example is called {wanted}{did_you_mean(wanted, known)} (there are: {', '.join(known)})")
+    return known[wanted].payload.request
+
+
+def _perform(
+    local: "Local",
+    request: "RunRequest",
+    shown: str,
+    device: str,
+    kept: dict[str, Path],
+    as_json: bool,
+    compiled_in: float = 0.0,
+) -> int:
+    """Runs the request, shows it and returns the exit code."""
+    from cli.local import perform
+    from cli.report import Live, summary
+    from cli.terminal import errors, output
+    from protocol.events import Timed
+
+    readable = {buffer.name for buffer in request.buffers if buffer.role != "in"}
+    for name in kept:
+        if name not in readable:
+            raise Refused(f"--save {name}: not a buffer that is read back (there are: {', '.join(sorted(readable))})")
+    live = Live(output(), errors(), request, shown)
+    first: list[Event] = [Timed(stage="compile", seconds=compiled_in)] if compiled_in else []
+    result, finished = perform(local, request, device, (lambda event: None) if as_json else live, first)
+    for name, path in kept.items():
+        _keep(local, result, name, path)
+    if as_json:
+        whole = {"request": request.model_dump(mode="json"), "result": result.model_dump(mode="json")}
+        typer.echo(json.dumps(whole, ensure_ascii=False))
+    else:
+        for line in summary(output(), result, finished, local.stores.blobs.get):
+            output().line(line)
+    return 0 if finished.verdict == "ok" and all(check.passed for check in result.checks) else 1
+
+
+def _keep(local: "Local", result: "RunResult", name: str, path: Path) -> None:
+    import numpy
+
+    from cli.report import array_of
+
+    event = next((event for event in result.buffers if event.name == name), None)
+    data = local.stores.blobs.get(event.digest) if event is not None else None
+    if event is None or data is None:
+        typer.echo(f"warpyard: {name} was not read back, so {path} is not written", err=True)
+        return
+    array = array_of(event, data)
+    try:
+        numpy.save(path, array.view(numpy.uint16) if event.dtype == "bfloat16" else array)
+    except OSError as error:
+        raise Refused(f"--save {name}: {path}: {error.strerror}", code=1) from None
+
+
+def _show_failed_compile(report: object, text: str, shown: str, as_json: bool) -> int:
+    from cli.compile import show_diagnostics
+    from protocol.inspection import InspectReport
+
+    assert isinstance(report, InspectReport)
+    if as_json:
+        typer.echo(report.model_dump_json())
+    else:
+        show_diagnostics(report, text, shown)
+    return 1

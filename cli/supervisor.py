@@ -1,0 +1,218 @@
+"""One server: broker, migrations, API and workers as children; kept up, and ended in order within three seconds."""
+
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from cli import broker as brokers
+from cli.processes import Child, Order, adopt_orphans, end_orphans
+from cli.usage import Refused
+from store.settings import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+BACKLOG = 2048
+READY_SECONDS = 60.0
+GRACE = 2.0
+"""Seconds that API and workers get for their end."""
+BROKER_GRACE = 0.7
+HOPELESS = 5
+"""Ends in a row, before the page was ever up, after which the start is given up."""
+
+
+@dataclass(frozen=True)
+class Place:
+    host: str
+    port: int
+    workers: int
+    verbose: bool
+
+
+class Supervisor:
+    """Starts everything, tells `say` what happens, and returns from `run` when all has ended."""
+
+    def __init__(self, settings: Settings, place: Place, say: Callable[[str], None]) -> None:
+        self._settings, self._place, self._say = settings, place, say
+        self._stopping = False
+        self._children: list[Child] = []
+        self._broker: Child | None = None
+        self._environment = {**os.environ, "WARPYARD_DATA_DIR": str(settings.data_dir.absolute())}
+        self._begin = time.monotonic()
+
+    def run(self) -> int:
+        """The exit code. Raises Refused where the folder or the port is taken, or the start fails."""
+        choice = brokers.choose(self._settings)
+        self._settings.prepare()
+        with locked(self._settings.data_dir), listening(self._place.host, self._place.port) as listener:
+            adopt_orphans()
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, self._stop)
+            try:
+                self._start(choice, listener)
+                self._wait_for_page(listener, choice)
+                while not self._stopping:
+                    self._keep_up()
+                    time.sleep(0.1)
+            finally:
+                self._end()
+        return 0
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        self._stopping = True
+
+    def _start(self, choice: brokers.Broker, listener: socket.socket) -> None:
+        migration = subprocess.Popen(
+            [sys.executable, "-m", "store.migrate"],
+            cwd=ROOT,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            if choice.command:
+                self._broker = self._child("broker", choice.command)
+                deadline = time.monotonic() + brokers.START_SECONDS
+                if not brokers.wait_until_it_answers(self._settings, deadline):
+                    raise Refused(f"{choice.description} does not start:\n{self._broker.last_lines()}", code=1)
+            else:
+                brokers.check_url(self._settings)
+            output, _ = migration.communicate(timeout=READY_SECONDS)
+        except BaseException:
+            migration.kill()
+            raise
+        if migration.returncode:
+            raise Refused(f"the database cannot be brought up to date:\n{output.strip()}", code=1)
+        for index in range(1, self._place.workers + 1):
+            self._children.append(self._child(f"worker-{index}", worker_command(index)))
+        self._children.append(self._child("api", api_command(listener.fileno()), (listener.fileno(),)))
+
+    def _child(self, name: str, command: tuple[str, ...], sockets: tuple[int, ...] = ()) -> Child:
+        log = None if self._place.verbose else self._settings.data_dir / "logs" / f"{name}.log"
+        child = Child(Order(name, command, self._environment, ROOT, sockets), log)
+        child.start()
+        return child
+
+    def _keep_up(self) -> None:
+        for child in self._all():
+            told = child.keep_up()
+            if told:
+                self._say(told)
+
+    def _all(self) -> Iterator[Child]:
+        if self._broker is not None:
+            yield self._broker
+        yield from self._children
+
+    def _wait_for_page(self, listener: socket.socket, choice: brokers.Broker) -> None:
+        host, port = listener.getsockname()[:2]
+        address = _shown_address(host, port)
+        asked = _shown_address("127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host, port)
+        deadline = time.monotonic() + READY_SECONDS
+        while not self._stopping:
+            try:
+                with urlopen(f"{asked}/readyz", timeout=1):
+                    break
+            except (URLError, OSError):
+                pass
+            self._keep_up()
+            failed = next((child for child in self._all() if child.failures >= HOPELESS), None)
+            if failed is not None:
+                raise Refused(f"{failed.order.name} does not start:\n{failed.last_lines()}", code=1)
+            if time.monotonic() > deadline:
+                raise Refused(f"the page does not answer; the logs are in {self._settings.data_dir / 'logs'}", code=1)
+            time.sleep(0.02)
+        else:
+            return
+        self._say(f"Warpyard is at {address}   (up after {time.monotonic() - self._begin:.1f} s; Ctrl+C ends it)")
+        self._say(
+            f"{self._place.workers} worker{'s' if self._place.workers > 1 else ''} · {choice.description} · "
+            f"data in {self._settings.data_dir}"
+        )
+        if host not in ("127.0.0.1", "::1"):
+            self._say("other machines can reach it, and there is no password: put a proxy in front of a public one")
+
+    def _end(self) -> None:
+        """API and workers first, so that what they still tell reaches the broker; then the broker; then the rest."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _end_together(self._children, GRACE)
+        if self._broker is not None:
+            _end_together([self._broker], BROKER_GRACE)
+        end_orphans(time.monotonic() + 1.0)
+
+
+def api_command(descriptor: int) -> tuple[str, ...]:
+    """The HTTP server on a socket that we listen on already: a restart loses no connection."""
+    return (sys.executable, "-m", "app.server", "--fd", str(descriptor))
+
+
+def worker_command(index: int) -> tuple[str, ...]:
+    """One Celery worker with one process for runs."""
+    return (sys.executable, "-m", "worker", "--name", f"worker-{index}")
+
+
+def _end_together(children: list[Child], grace: float) -> None:
+    for child in children:
+        child.signal(signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline and any(child.ended is None for child in children):
+        time.sleep(0.01)
+    for child in children:
+        child.kill()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds the folder for this process alone: two brokers on one append-only file would ruin it."""
+    path = folder / "supervisor.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise Refused(
+                f"another Warpyard (process {owner}) uses the data folder {folder}: stop it, or choose another with --data",
+                code=1,
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A listening socket, made before anything else so that a taken port is told at once. Raises Refused."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, OverflowError):
+        raise Refused(f"--host {host}: no such address on this machine") from None
+    with socket.socket(family, kind, protocol) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+            listener.listen(BACKLOG)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise Refused(f"--port {port}: cannot listen on {host}:{port}: {reason}", code=1) from None
+        listener.set_inheritable(True)
+        yield listener
+
+
+def _shown_address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
