@@ -1,0 +1,19 @@
+"""The instruction table, one file a family."""
+
+from __future__ import annotations
+
+from emulator.isa.rows import atomic, bits, compare, control, convert, floating, halves, integer, memory, move, warp
+
+ROWS = (
+    *integer.ROWS,
+    *floating.ROWS,
+    *halves.ROWS,
+    *compare.ROWS,
+    *bits.ROWS,
+    *move.ROWS,
+    *convert.ROWS,
+    *memory.ROWS,
+    *atomic.ROWS,
+    *warp.ROWS,
+    *control.ROWS,
+)

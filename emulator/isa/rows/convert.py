@@ -1,0 +1,263 @@
+"""Rows of cvt: integers and floating numbers of every width into each other."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from emulator.isa.form import LLVM_TYPES, Form, row
+from emulator.isa.half import flush_half, from_double, from_single, odd_double, to_single
+from emulator.isa.lanes import Lanes, Value
+from emulator.isa.rounding import Rounding
+
+_HALF = ("f16", "bf16")
+
+
+def _rounding(f: Form) -> Rounding:
+    return cast(Rounding, f.pick("rn", "rz", "rm", "rp", default="rn"))
+
+
+def _bounds(kind: str) -> tuple[int, int]:
+    width = int(kind[1:])
+    return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if kind[0] == "s" else (0, (1 << width) - 1)
+
+
+def _integer_to_integer(x: Lanes, f: Form, a: Value) -> Value:
+    target, source = f.types
+    if f.has("sat"):
+        low, high = _bounds(target)
+        least, most = _bounds(source)
+        if high < most:
+            a = (x.smin if source[0] == "s" else x.umin)(a, x.const(a.type, high))
+        if low > least:
+            a = x.smax(a, x.const(a.type, low))
+    return x.resize(a, LLVM_TYPES[target], source[0] == "s")
+
+
+_TO_INTEGRAL = {"rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil"}
+
+
+def _float_to_integer(x: Lanes, f: Form, a: Value) -> Value:
+    """Rounded to an integral number, then clamped to the destination's range."""
+    target, source = f.types
+    if source in _HALF:
+        a = to_single(x, a, source, f.has("ftz"))
+    elif f.has("ftz"):
+        a = x.flush(a)
+    mode = f.pick(*_TO_INTEGRAL)
+    nan = x.is_nan(a)
+    if mode != "rzi":
+        a = x.call(_TO_INTEGRAL[mode], a)
+    kind = LLVM_TYPES[target]
+    result = x.call("llvm.fptosi.sat" if target[0] == "s" else "llvm.fptoui.sat", a, type=kind, overloads=2)
+    invalid = _NAN_AS_INTEGER(target, source)
+    return x.select(nan, x.const(kind, invalid), result) if invalid else result
+
+
+def _NAN_AS_INTEGER(target: str, source: str) -> int:
+    """What the hardware makes of a NaN: 0, or the sign bit alone where either side has 64 bits."""
+    width = int(target[1:])
+    return 1 << (width - 1) if width == 64 or source == "f64" else 0
+
+
+def _split(x: Lanes, a: Value, signed: bool) -> tuple[Value, Value]:
+    """A 64-bit integer as the exact sum of two doubles: its top 53 bits and its low 11."""
+    low = x.and_(a, x.const("i64", 0x7FF))
+    high = x.sub(a, low)
+    return x.cast(high, "sitofp" if signed else "uitofp", "double"), x.cast(low, "sitofp", "double")
+
+
+def _integer_to_float(x: Lanes, f: Form, a: Value) -> Value:
+    target, source = f.types
+    signed = source[0] == "s"
+    convert = "sitofp" if signed else "uitofp"
+    rounding = _rounding(f)
+    if target in _HALF:
+        if a.bits < 64:
+            return from_double(x, x.cast(a, convert, "double"), target, rounding)
+        high, low = _split(x, a, signed)
+        total = x.binary("fadd", high, low)
+        rest = x.binary("fsub", low, x.binary("fsub", total, high))
+        return from_double(x, odd_double(x, total, rest), target, rounding)
+    kind = LLVM_TYPES[target]
+    result = x.cast(a, convert, kind)
+    if rounding != "rn":
+        nearest = x.cast(result, "fpext", "double") if kind == "float" else result
+        if a.bits < 64:
+            residual = x.binary("fsub", x.cast(a, convert, "double"), nearest)
+        else:
+            # Both parts and the nearest number are multiples of one small power of two, so this is exact.
+            high, low = _split(x, a, signed)
+            residual = x.binary("fadd", x.binary("fsub", high, nearest), low)
+        result = x.nudge(result, residual, rounding)
+    return x.saturate(result) if f.has("sat") else result
+
+
+def _float_to_float(x: Lanes, f: Form, a: Value) -> Value:
+    target, source = f.types
+    ftz = f.has("ftz")
+    rounding = _rounding(f)
+    if source in _HALF:
+        a = to_single(x, a, source, ftz and target != "f32")
+    if source == "f32" and ftz:
+        a = x.flush(a)
+    integral = f.pick(*_TO_INTEGRAL)
+    if integral:
+        a = x.call(_TO_INTEGRAL[integral], a)
+    if f.has("relu"):
+        a = x.select(x.fcmp("olt", a, x.const(a.type, 0.0)), x.const(a.type, 0.0), a)
+    if f.has("sat"):
+        a = x.saturate(a)
+    if target in _HALF:
+        bits = from_double(x, a, target, rounding) if a.type == "double" else from_single(x, a, target, rounding)
+        return bits
+    kind = LLVM_TYPES[target]
+    if kind == a.type:
+        result = a
+    elif kind == "double":
+        result = x.cast(a, "fpext", "double")
+    else:
+        result = x.cast(a, "fptrunc", "float")
+        if rounding != "rn":
+            infinity = x.const_bits("double", 0x7FF0000000000000)
+            residual = x.binary("fsub", a, x.cast(result, "fpext", "double"))
+            finite = x.fcmp("one", x.fabs(a), infinity)
+            result = x.nudge(result, x.select(finite, residual, x.const("double", 0.0)), rounding)
+    if ftz and kind == "float":
+        result = x.flush(result)
+    return x.canonical(result)
+
+
+def _to_pair(x: Lanes, f: Form, a: Value, b: Value) -> Value:
+    """Two floats into one word; the first goes to the upper half."""
+    kind = f.types[0].removesuffix("x2")
+    parts = []
+    for value in (b, a):
+        if f.has("relu"):
+            value = x.select(x.fcmp("olt", value, x.const("float", 0.0)), x.const("float", 0.0), value)
+        parts.append(from_single(x, value, kind, _rounding(f)))
+    low, high = parts
+    return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
+
+
+def _to_tf32(x: Lanes, f: Form, a: Value) -> Value:
+    """A float with its fraction rounded to 10 bits; `rna` takes ties away from zero."""
+    if f.has("relu"):
+        a = x.select(x.fcmp("olt", a, x.const("float", 0.0)), x.const("float", 0.0), a)
+    bits = x.bitcast(a, "i32")
+    keep = x.const("i32", ~0x1FFF)
+    if f.has("rz"):
+        rounded = x.and_(bits, keep)
+    elif f.has("rna"):
+        rounded = x.and_(x.add(bits, x.const("i32", 0x1000)), keep)
+    else:
+        odd = x.and_(x.lshr(bits, x.const("i32", 13)), x.const("i32", 1))
+        rounded = x.and_(x.add(bits, x.add(x.const("i32", 0xFFF), odd)), keep)
+    infinity = x.const("i32", 0x7F800000)
+    magnitude = x.and_(bits, x.const("i32", 0x7FFFFFFF))
+    result = x.select(x.icmp("eq", magnitude, infinity), bits, rounded)
+    if f.has("satfinite"):
+        over = x.icmp("uge", x.and_(result, x.const("i32", 0x7FFFFFFF)), infinity)
+        sign = x.and_(bits, x.const("i32", 1 << 31))
+        result = x.select(over, x.or_(sign, x.const("i32", 0x7F7FE000)), result)
+    return x.select(x.is_nan(a), x.const("i32", 0x7FFFFFFF), result)
+
+
+# (exponent bias, fraction bits, bits of the largest finite number, bits of NaN)
+_FP8 = {"e4m3": (7, 3, 0x7E, 0x7F), "e5m2": (15, 2, 0x7B, 0x7F)}
+
+
+def _to_fp8(x: Lanes, a: Value, kind: str, relu: bool) -> Value:
+    """Eight bits (in an i32) nearest to a float, clamped to the largest finite number."""
+    bias, fraction, largest, nan = _FP8[kind]
+    bits = x.bitcast(a, "i32")
+    magnitude = x.and_(bits, x.const("i32", 0x7FFFFFFF))
+    drop = 23 - fraction
+    odd = x.and_(x.lshr(magnitude, x.const("i32", drop)), x.const("i32", 1))
+    rounded = x.add(magnitude, x.add(x.const("i32", (1 << (drop - 1)) - 1), odd))
+    rebased = x.sub(x.lshr(rounded, x.const("i32", drop)), x.const("i32", (127 - bias) << fraction))
+    # Below the smallest normal number: adding 2²³ quanta leaves the rounded number of quanta in the low bits.
+    quanta = x.const("float", 2.0 ** (23 + 1 - bias - fraction))
+    raised = x.bitcast(x.binary("fadd", x.bitcast(magnitude, "float"), quanta), "i32")
+    small = x.and_(raised, x.const("i32", 0xFF))
+    tiny = x.icmp("ult", magnitude, x.const("i32", (127 + 1 - bias) << 23))
+    code = x.smin(x.select(tiny, small, rebased), x.const("i32", largest))
+    code = x.or_(code, x.lshr(x.and_(bits, x.const("i32", 1 << 31)), x.const("i32", 24)))
+    if relu:
+        code = x.select(x.icmp("slt", bits, x.const("i32", 0)), x.const("i32", 0), code)
+    return x.select(x.is_nan(a), x.const("i32", nan), code)
+
+
+def _to_fp8_pair(x: Lanes, f: Form, a: Value, b: Value | None = None) -> Value:
+    kind = f.types[0].removesuffix("x2")
+    source = f.types[1].removesuffix("x2")
+    if b is None:
+        low_bits, high_bits = x.cast(a, "trunc", "i16"), x.cast(x.lshr(a, x.const("i32", 16)), "trunc", "i16")
+        low, high = to_single(x, low_bits, source), to_single(x, high_bits, source)
+    else:
+        low, high = b, a
+    first, second = (_to_fp8(x, value, kind, f.has("relu")) for value in (low, high))
+    return x.cast(x.or_(first, x.shl(second, x.const("i32", 8))), "trunc", "i16")
+
+
+def _from_fp8_pair(x: Lanes, f: Form, a: Value) -> Value:
+    """Two eight-bit numbers as float16, which holds each of them exactly."""
+    kind = f.types[1].removesuffix("x2")
+    parts = []
+    for shift in (0, 8):
+        code = x.and_(x.lshr(a, x.const("i16", shift)), x.const("i16", 0xFF))
+        sign = x.shl(x.and_(code, x.const("i16", 0x80)), x.const("i16", 8))
+        magnitude = x.and_(code, x.const("i16", 0x7F))
+        if kind == "e5m2":
+            half = x.shl(magnitude, x.const("i16", 8))
+            nan = x.icmp("ugt", magnitude, x.const("i16", 0x7C))
+        else:
+            # As float16 bits with the exponent off by 8: times 2⁸ sets it right, subnormal numbers too.
+            raw = x.bitcast(x.shl(magnitude, x.const("i16", 7)), "half")
+            scaled = x.binary("fmul", x.cast(raw, "fpext", "float"), x.const("float", 256.0))
+            half = x.bitcast(x.cast(scaled, "fptrunc", "half"), "i16")
+            nan = x.icmp("eq", magnitude, x.const("i16", 0x7F))
+        value = x.select(nan, x.const("i16", 0x7FFF), x.or_(half, sign))
+        if f.has("relu"):
+            value = x.select(x.and_(x.icmp("ne", sign, x.const("i16", 0)), x.not_(nan)), x.const("i16", 0), value)
+        parts.append(value)
+    low, high = parts
+    return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
+
+
+def _half_to_half(x: Lanes, f: Form, a: Value) -> Value:
+    kind = f.types[0]
+    if f.has("ftz"):
+        a = flush_half(x, a, kind)
+    return _float_to_float(x, f, a)
+
+
+_I = "(u8|u16|u32|u64|s8|s16|s32|s64)"
+_INTEGRAL = "(rni|rzi|rmi|rpi)"
+_ROUND = "(rn|rz|rm|rp)"
+
+ROWS = (
+    row(f"cvt{{.sat}}.{_I}.{_I} d, a", "Truncated or extended; `.sat` clamps to the destination's range.", _integer_to_integer),
+    row(f"cvt.{_INTEGRAL}{{.ftz}}{{.sat}}.{_I}.(f32|f16) d, a", "Rounded to an integer and clamped to its range.", _float_to_integer),
+    row(f"cvt.{_INTEGRAL}{{.sat}}.{_I}.(f64|bf16) d, a", "Rounded to an integer and clamped to its range.", _float_to_integer),
+    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.(f16|f32).{_I} d, a", "The number as a floating one, rounded once.", _integer_to_float),
+    row(f"cvt.{_ROUND}{{.sat}}.f64.{_I} d, a", "The number as a double, rounded once.", _integer_to_float),
+    row(f"cvt.{_ROUND}.bf16.{_I} d, a", "The number as a bfloat16, rounded once.", _integer_to_float),
+    row("cvt{.ftz}{.sat}.f32.(f16|bf16) d, a", "Widened, exact.", _float_to_float),
+    row("cvt{.ftz}{.sat}.f64.(f32|f16) d, a", "Widened, exact.", _float_to_float),
+    row("cvt{.sat}.f64.bf16 d, a", "Widened, exact.", _float_to_float),
+    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f32.f64 d, a", "Narrowed.", _float_to_float),
+    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f16.(f32|f64) d, a", "Narrowed.", _float_to_float),
+    row("cvt.(rn|rz).relu.(f16|bf16).f32 d, a", "Narrowed; negative numbers become 0.", _float_to_float),
+    row(f"cvt.{_ROUND}.bf16.(f32|f64|f16) d, a", "Narrowed.", _float_to_float),
+    row(f"cvt.{_ROUND}{{.sat}}.f16.bf16 d, a", "Converted; range and precision differ both ways.", _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.ftz}}{{.sat}}.f32.f32 d, a", "Copied, or rounded to an integral number.", _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f64.f64 d, a", "Copied, or rounded to an integral number.", _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.ftz}}{{.sat}}.f16.f16 d, a", "Copied, or rounded to an integral number.", _half_to_half),
+    row(f"cvt{{.{_INTEGRAL}}}.bf16.bf16 d, a", "Copied, or rounded to an integral number.", _half_to_half),
+    row("cvt.(rn|rz){.relu}.(f16x2|bf16x2).f32 d, a, b", "b into the lower half, a into the upper.", _to_pair),
+    row("cvt.rna{.satfinite}.tf32.f32 d, a", "10 bits of fraction, ties away from zero.", _to_tf32),
+    row("cvt.(rn|rz){.satfinite}{.relu}.tf32.f32 d, a", "10 bits of fraction.", _to_tf32),
+    row("cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f32 d, a, b", "b into the lower byte, a into the upper.", _to_fp8_pair),
+    row("cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f16x2 d, a", "Each half into its byte.", _to_fp8_pair),
+    row("cvt.rn{.relu}.f16x2.(e4m3x2|e5m2x2) d, a", "Each byte into its half.", _from_fp8_pair),
+)

@@ -1,0 +1,100 @@
+"""Rows of float16 and bfloat16 arithmetic, single and packed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.isa import approximate
+from emulator.isa.form import Form, Row, row
+from emulator.isa.half import flush_half, fma_half, from_single, halves, pack, to_single
+from emulator.isa.lanes import Lanes, Value
+from emulator.isa.rows.floating import extreme
+
+# One operation on 16-bit values of a kind ('f16' or 'bf16').
+Half = Callable[[Lanes, Form, str, tuple[Value, ...]], Value]
+
+
+def _finish(x: Lanes, f: Form, bits: Value, kind: str) -> Value:
+    return flush_half(x, bits, kind) if f.has("ftz") else bits
+
+
+def _arithmetic(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
+    a, b = (to_single(x, v, kind, f.has("ftz")) for v in operands)
+    result = x.binary({"add": "fadd", "sub": "fsub", "mul": "fmul"}[f.opcode], a, b)
+    if f.has("sat"):
+        result = x.saturate(result)
+    return _finish(x, f, from_single(x, result, kind), kind)
+
+
+def _fma(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
+    a, b, c = (to_single(x, v, kind, f.has("ftz")) for v in operands)
+    bits = fma_half(x, a, b, c, kind)
+    if f.has("relu"):
+        negative = x.and_(x.icmp("slt", bits, x.const("i16", 0)), x.const("i1", 1))
+        bits = x.select(negative, x.const("i16", 0), bits)
+    if f.has("sat"):
+        bits = from_single(x, x.saturate(to_single(x, bits, kind)), kind)
+    return _finish(x, f, bits, kind)
+
+
+def _sign(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
+    (bits,) = operands
+    if f.has("ftz"):
+        bits = flush_half(x, bits, kind)
+    return x.and_(bits, x.const("i16", 0x7FFF)) if f.opcode == "abs" else x.xor(bits, x.const("i16", 0x8000))
+
+
+def _extreme(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
+    a, b = (to_single(x, v, kind, f.has("ftz")) for v in operands)
+    return from_single(x, extreme(x, f, a, b), kind)
+
+
+def _function(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
+    a = to_single(x, operands[0], kind, f.has("ftz"))
+    result = approximate.exp2(x, a) if f.opcode == "ex2" else approximate.tanh(x, a)
+    return _finish(x, f, from_single(x, result, kind), kind)
+
+
+def _each(operation: Half) -> Callable[..., Value]:
+    """The row's lowering: on one half, or on both halves of packed words."""
+
+    def lower(x: Lanes, f: Form, *operands: Value) -> Value:
+        kind = f.type.removesuffix("x2")
+        if kind == f.type:
+            return operation(x, f, kind, operands)
+        lows, highs = zip(*(halves(x, v) for v in operands), strict=True)
+        return pack(x, operation(x, f, kind, lows), operation(x, f, kind, highs))
+
+    return lower
+
+
+def _rows() -> tuple[Row, ...]:
+    result: list[Row] = []
+    half, brain = "(f16|f16x2)", "(bf16|bf16x2)"
+    arithmetic, fma, sign = _each(_arithmetic), _each(_fma), _each(_sign)
+    extreme_, function = _each(_extreme), _each(_function)
+    for opcode, word in (("add", "a + b"), ("sub", "a − b"), ("mul", "a·b")):
+        result.append(row(f"{opcode}{{.rn}}{{.ftz}}{{.sat}}.{half} d, a, b", f"d = {word}, rounded once.", arithmetic))
+        result.append(row(f"{opcode}{{.rn}}.{brain} d, a, b", f"d = {word}, rounded once.", arithmetic))
+    result.append(row(f"fma.rn{{.ftz}}{{.sat}}.{half} d, a, b, c", "d = a·b + c, rounded once.", fma))
+    result.append(row(f"fma.rn{{.ftz}}.relu.{half} d, a, b, c", "a·b + c, rounded once; negative becomes 0.", fma))
+    result.append(row(f"fma.rn{{.relu}}.{brain} d, a, b, c", "d = a·b + c, rounded once; `.relu`: at least 0.", fma))
+    for opcode, word in (("abs", "|a|"), ("neg", "−a")):
+        result.append(row(f"{opcode}{{.ftz}}.{half} d, a", f"{word}.", sign))
+        result.append(row(f"{opcode}.{brain} d, a", f"{word}.", sign))
+    for opcode, word in (("min", "smaller"), ("max", "larger")):
+        result.append(row(f"{opcode}{{.ftz}}{{.NaN}}.{half} d, a, b", f"The {word}; NaN as in f32.", extreme_))
+        result.append(
+            row(f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.{half} d, a, b", f"The {word} magnitude, product's sign.", extreme_)
+        )
+        result.append(row(f"{opcode}{{.NaN}}.{brain} d, a, b", f"The {word}; NaN as in f32.", extreme_))
+        result.append(
+            row(f"{opcode}{{.NaN}}.xorsign.abs.{brain} d, a, b", f"The {word} magnitude, product's sign.", extreme_)
+        )
+    result.append(row(f"ex2.approx.{half} d, a", "2ᵃ.", function))
+    result.append(row(f"ex2.approx.ftz.{brain} d, a", "2ᵃ.", function))
+    result.append(row(f"tanh.approx.({half[1:-1]}|{brain[1:-1]}) d, a", "tanh a.", function))
+    return tuple(result)
+
+
+ROWS = _rows()

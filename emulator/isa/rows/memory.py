@@ -1,0 +1,80 @@
+"""Rows of memory access: what is legal; the code comes from the lowering, which knows addresses and masks."""
+
+from __future__ import annotations
+
+from emulator.isa.form import row
+
+_TYPE = "(b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64)"
+_SPACE = "{.(global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func)}"
+_EVICT = "{.(L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate)}"
+_L2 = "{.(L2::evict_normal|L2::evict_first|L2::evict_last)}{.L2::cache_hint}"
+_PREFETCH = "{.(L2::64B|L2::128B|L2::256B)}"
+_VECTOR = "{.(v2|v4|v8)}"
+_SCOPE = "(cta|cluster|gpu|sys)"
+_SHARED = "(shared|shared::cta|shared::cluster)"
+
+ROWS = (
+    row(
+        f"ld{{.weak}}{_SPACE}{{.(ca|cg|cs|lu|cv)}}{_EVICT}{_L2}{_PREFETCH}{_VECTOR}.{_TYPE} …",
+        "Loads a value or a vector; bytes and halves are extended by their type.",
+        kind="memory",
+    ),
+    row(
+        f"ld.global{{.(ca|cg|cs)}}.nc{_EVICT}{_L2}{_PREFETCH}{_VECTOR}.{_TYPE} …",
+        "Loads through the read-only path.",
+        kind="memory",
+    ),
+    row(f"ld.volatile{_SPACE}{_PREFETCH}{_VECTOR}.{_TYPE} …", "Loads, never combined with another access.", kind="memory"),
+    row(
+        f"ld.(relaxed|acquire).{_SCOPE}{_SPACE}{_EVICT}{_L2}{_PREFETCH}{_VECTOR}.{_TYPE} …",
+        "Loads with the given ordering among the threads of the scope.",
+        kind="memory",
+    ),
+    row(f"ldu{{.global}}{_VECTOR}.{_TYPE} …", "Loads from an address that is the same across the warp.", kind="memory"),
+    row(
+        f"st{{.weak}}{_SPACE}{{.(wb|cg|cs|wt)}}{_EVICT}{_L2}{_VECTOR}.{_TYPE} …",
+        "Stores a value or a vector.",
+        kind="memory",
+    ),
+    row(f"st.volatile{_SPACE}{_VECTOR}.{_TYPE} …", "Stores, never combined with another access.", kind="memory"),
+    row(
+        f"st.(relaxed|release).{_SCOPE}{_SPACE}{_EVICT}{_L2}{_VECTOR}.{_TYPE} …",
+        "Stores with the given ordering among the threads of the scope.",
+        kind="memory",
+    ),
+    row("prefetch{.(global|local)}.(L1|L2) …", "Brings a line into a cache.", kind="memory"),
+    row("prefetch.global.(L2::evict_last|L2::evict_normal) …", "Brings a line into the L2 cache.", kind="memory"),
+    row("prefetchu.L1 …", "Brings a line into the uniform cache.", kind="memory"),
+    row("discard{.global}.L2 …", "Lets a line of the L2 cache be dropped unwritten.", kind="memory"),
+    row("applypriority{.global}.L2::evict_normal …", "Resets a line's eviction priority.", kind="memory"),
+    row(
+        "cvta.(global|shared|shared::cta|shared::cluster|local|const|param|param::entry).(u32|u64) …",
+        "The generic address of an address in a space.",
+        kind="memory",
+    ),
+    row(
+        "cvta.to.(global|shared|shared::cta|shared::cluster|local|const|param|param::entry).(u32|u64) …",
+        "The address in a space of a generic address.",
+        kind="memory",
+    ),
+    row(
+        "isspacep.(global|shared|shared::cta|shared::cluster|local|const|param|param::entry) …",
+        "Whether a generic address lies in a space.",
+        kind="memory",
+    ),
+    row("mapa{.shared::cluster}.(u32|u64) …", "The address of a variable in another block of the cluster.", kind="memory"),
+    row("getctarank{.shared::cluster}.(u32|u64) …", "The rank of the block whose shared memory holds an address.", kind="memory"),
+    row(
+        f"cp.async.ca.{_SHARED}.global{{.L2::cache_hint}}{_PREFETCH} …",
+        "Copies 4, 8 or 16 bytes to shared memory; bytes beyond the source size become 0.",
+        kind="memory",
+    ),
+    row(
+        f"cp.async.cg.{_SHARED}.global{{.L2::cache_hint}}{_PREFETCH} …",
+        "Copies 16 bytes to shared memory; bytes beyond the source size become 0.",
+        kind="memory",
+    ),
+    row("cp.async.commit_group …", "Closes the group of this thread's copies since the last one.", kind="memory"),
+    row("cp.async.wait_group …", "Waits until at most n groups are unfinished.", kind="memory"),
+    row("cp.async.wait_all …", "Waits for all copies of this thread.", kind="memory"),
+)

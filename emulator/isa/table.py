@@ -1,0 +1,111 @@
+"""Finds the row of an instruction, or says what of its opcode is supported."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import lru_cache
+
+from emulator.isa.atomics import atomic_of
+from emulator.isa.form import Form, Row
+from emulator.isa.notation import Position, element_type
+from emulator.isa.rows import ROWS
+from emulator.syntax.nodes import Instruction, Operand, PairOperand, Problem, VectorOperand
+
+# The shape of one operand: 0 for a plain one, n for a vector of n, −1 for `p|q`.
+Shape = tuple[int, ...]
+
+_BY_OPCODE: dict[str, tuple[Row, ...]] = {}
+_grouped: dict[str, list[Row]] = defaultdict(list)
+for _row in ROWS:
+    _grouped[_row.notation.opcode].append(_row)
+_BY_OPCODE.update({opcode: tuple(rows) for opcode, rows in _grouped.items()})
+
+
+def lookup(instruction: Instruction) -> Form | Problem:
+    """The form of an instruction, or a problem that names the form and what of its opcode is supported."""
+    form = find(instruction.opcode, instruction.modifiers, tuple(_shape(o) for o in instruction.operands))
+    if isinstance(form, Form):
+        return form
+    return Problem(
+        f"{instruction.form} is not supported" if form else f"the instruction '{instruction.opcode}' is not supported",
+        instruction.line,
+        instruction.location,
+        instruction.form,
+        form or None,
+    )
+
+
+def supported(opcode: str) -> tuple[str, ...]:
+    """The forms of an opcode in the manual's notation."""
+    return tuple(row.notation.text for row in _BY_OPCODE.get(opcode, ()))
+
+
+def rows() -> tuple[Row, ...]:
+    """All rows, in the order of the manual."""
+    return ROWS
+
+
+@lru_cache(maxsize=4096)
+def find(opcode: str, modifiers: tuple[str, ...], shape: Shape) -> Form | str:
+    """The form with these modifiers and operand shape, or a text that says what is supported ('' = nothing)."""
+    rows = _BY_OPCODE.get(opcode, ())
+    reasons = []
+    for row in rows:
+        if not row.notation.match(modifiers):
+            continue
+        name = ".".join((opcode, *modifiers))
+        positions = row.notation.positions
+        if positions is None:
+            return Form(name, row, modifiers, (), (), atomic_of(opcode, modifiers))
+        present = _fit(positions, shape)
+        if present is None:
+            reasons.append(row.notation.text)
+            continue
+        destinations = _types(present, modifiers, True) + (("cc",) if row.carry_out else ())
+        sources = _types(present, modifiers, False) + (("cc",) if row.carry_in else ())
+        return Form(name, row, modifiers, destinations, sources, atomic_of(opcode, modifiers))
+    if reasons:
+        return "its operands are: " + " or ".join(reasons)
+    return "supported: " + "; ".join(row.notation.text for row in rows) if rows else ""
+
+
+def _shape(operand: Operand) -> int:
+    if isinstance(operand, VectorOperand):
+        return len(operand.elements)
+    return -1 if isinstance(operand, PairOperand) else 0
+
+
+def _types(positions: tuple[Position, ...], modifiers: tuple[str, ...], destination: bool) -> tuple[str, ...]:
+    return tuple(
+        element_type(annotation, modifiers, destination)
+        for position in positions
+        if position.destination == destination
+        for annotation in position.elements
+    )
+
+
+def _fit(positions: tuple[Position, ...], shape: Shape) -> tuple[Position, ...] | None:
+    """The positions that the operands fill, or None where they do not fit."""
+    flat: list[int] = []
+    for size in shape:
+        flat.extend((0, 0) if size == -1 else (size,))
+    present: list[Position] = []
+    index = 0
+    required = sum(not position.optional for position in positions)
+    spare = len(flat) - required
+    # A second destination is there exactly where the instruction wrote `p|q`.
+    pair = -1 in shape
+    for position in positions:
+        if position.optional:
+            wanted = pair if position.destination else spare > 0
+            if not wanted:
+                continue
+            spare -= 1
+        if index >= len(flat):
+            return None
+        size = flat[index]
+        index += 1
+        if size != (len(position.elements) if position.vector else 0):
+            return None
+        present.append(position)
+    return tuple(present) if index == len(flat) else None
