@@ -23,6 +23,8 @@ class Confinement:
     writable: Sequence[str]
     devices: Sequence[str]
     limits: Mapping[str, float]
+    init: int
+    """Pid of the job's init, as this process sees it."""
     data: int | None
     """RLIMIT_DATA in bytes, where no memory cgroup holds the job."""
 
@@ -32,6 +34,11 @@ def confine(walls: Confinement) -> None:
     _set_rlimits(walls)
     linux.no_new_privileges()
     linux.drop_capabilities()
+    if not walls.strong:
+        # No pid namespace takes this process along when its init dies; the filter keeps it from undoing this.
+        linux.die_with_parent()
+        if os.getppid() != walls.init:
+            raise ProcessLookupError("the job's init is gone")
     landlock.restrict(walls.readable, walls.writable, walls.devices)
     # Without a pid namespace the others are in sight: then this process may signal itself alone.
     seccomp.install(walls.syscalls, None if walls.strong else os.getpid())

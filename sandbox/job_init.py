@@ -59,6 +59,7 @@ def _run(house: Household, status: socket.socket, order: dict[str, Any], streams
     # Beyond the limit of the watchdog, so that the verdict is the watchdog's unless the job is faster than it.
     spare = int(limits["memory"] * 1.25) + (64 << 20)
     data = _data_in_use(house.proc) + spare if go["memory_by_rlimit"] else None
+    me = os.getpid()
     pid = linux.fork()
     if pid == 0:
         status.close()
@@ -70,6 +71,7 @@ def _run(house: Household, status: socket.socket, order: dict[str, Any], streams
             writable=writable,
             devices=house.devices,
             limits=limits,
+            init=me,
             data=data,
         )
         child.become(house.kind, walls, streams, "/job" if writable else "/", bool(order["canary"]))
