@@ -1,0 +1,182 @@
+"""CUDA C++ by NVRTC: one compile for PTX and CUBIN, and a second, never run, that describes the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.languages.compiled import Compiled
+from engine.languages.cubin import CubinEntry, constant_bytes, read_entries
+from engine.languages.diagnose import assembler_diagnostics, capped, front_end_diagnostics
+from engine.languages.dwarf import BadDwarf, read_debug_info
+from engine.languages.headers import HEADERS
+from engine.languages.names import display_name
+from engine.languages.nvrtc import Nvrtc, include_folders, nvrtc
+from engine.languages.nvrtc_log import Report, assembler_messages, front_end_messages, resource_reports
+from engine.languages.nvrtc_options import compiler_options, debug_options, ptx_options
+from engine.languages.parameters import ParameterReader
+from engine.languages.ptx_lines import PtxLines, clean_ptx, source_file_numbers, without_host_paths
+from engine.languages.source_text import SourceText
+from protocol.diagnostics import Diagnostic
+from protocol.kernel import CompiledKernel, Entry, Parameter, Resources
+from protocol.source import Options, Source
+
+_PREWARM = Source(text="__global__ void warm(float *x) { x[threadIdx.x] = 1.0f; }\n", file_name="warm.cu")
+_MAX_THREADS = 1024
+
+
+class CudaCpp:
+    """The language `cuda-c++`."""
+
+    name = "cuda-c++"
+
+    @property
+    def toolchain(self) -> str:
+        return "NVRTC {}.{}".format(*nvrtc().version)
+
+    def prewarm(self) -> None:
+        """Loads the compiler and lets it make its tables, so that the processes forked from this one need not."""
+        self.compile(_PREWARM, Options(), "sm_90", ())
+
+    def compile(self, source: Source, options: Options, architecture: str, instantiations: Sequence[str]) -> Compiled:
+        """Compiles for one architecture; `instantiations` are template kernels, such as scale<float>."""
+        compiler = nvrtc()
+        if architecture not in compiler.architectures:
+            known = ", ".join(compiler.architectures)
+            message = f"{self.toolchain} does not know {architecture}; it knows {known}"
+            return Compiled((Diagnostic(severity="error", message=message, field="architecture", origin="request"),))
+        text = SourceText(source.text, source.file_name)
+        folders = include_folders()
+        names = tuple(dict.fromkeys(instantiations))
+        result = compiler.compile(
+            text.compiled, source.file_name, compiler_options(options, architecture, folders), HEADERS, names
+        )
+        log = without_host_paths(result.log, folders)
+        diagnostics = front_end_diagnostics(front_end_messages(log), text, names)
+        refused = assembler_messages(log)
+        if refused:
+            lines = _assembled(compiler, text, options, architecture, names)
+            diagnostics += assembler_diagnostics(refused, lines, text)
+        if not result.ok and not any(item.severity == "error" for item in diagnostics):
+            diagnostics.append(Diagnostic(severity="error", message=f"the compiler failed: {log.strip()[:2000]}"))
+        if not result.ok:
+            return Compiled(tuple(capped(diagnostics)))
+        entries, more = _entries(compiler, text, options, architecture, names, result.cubin, log, result.lowered)
+        if not entries:
+            diagnostics.append(_no_kernel(text))
+            return Compiled(tuple(capped(diagnostics)))
+        diagnostics = capped([*diagnostics, *more])
+        kernel = CompiledKernel(
+            language="cuda-c++",
+            architecture=architecture,
+            toolchain=self.toolchain,
+            ptx=clean_ptx(result.ptx, source.file_name, folders),
+            entries=entries,
+            warnings=tuple(diagnostics),
+        )
+        return Compiled(tuple(diagnostics), kernel, result.cubin)
+
+
+def _assembled(
+    compiler: Nvrtc, text: SourceText, options: Options, architecture: str, names: Sequence[str]
+) -> PtxLines:
+    """The PTX that the assembler was given: its messages name lines of it, and NVRTC returns none then."""
+    folders = include_folders()
+    result = compiler.compile(
+        text.compiled, text.file_name, ptx_options(options, architecture, folders), HEADERS, names
+    )
+    return PtxLines(result.ptx, text.file_name)
+
+
+def _entries(
+    compiler: Nvrtc,
+    text: SourceText,
+    options: Options,
+    architecture: str,
+    names: Sequence[str],
+    cubin: bytes,
+    log: str,
+    lowered: dict[str, str],
+) -> tuple[tuple[Entry, ...], list[Diagnostic]]:
+    """The kernels of a module in the order of the source, and a warning where one could not be described."""
+    described = compiler.compile(
+        text.compiled, text.file_name, debug_options(options, architecture, include_folders()), HEADERS, names
+    )
+    problems: list[Diagnostic] = []
+    reader: ParameterReader | None = None
+    try:
+        reader = ParameterReader(read_debug_info(described.ptx))
+    except BadDwarf as error:
+        problems.append(_undescribed(f"the parameters' names and types are not known: {error}"))
+    files = source_file_numbers(described.ptx, text.file_name)
+    reports, constants = resource_reports(log), constant_bytes(cubin)
+    found: list[Entry] = []
+    for item in read_entries(cubin):
+        parameters = reader.parameters(item.name, item.parameters) if reader else None
+        if parameters is None:
+            parameters = _unknown_parameters(item)
+            if reader:
+                problems.append(_undescribed(f"the parameters of {item.name} are not known by name and type"))
+        function = reader.functions.get(item.name) if reader else None
+        own = display_name(item.name, function.name if function else "")
+        asked = [expression for expression, name in lowered.items() if name == item.name]
+        for display in asked or [own]:
+            found.append(
+                Entry(
+                    name=item.name,
+                    display=display,
+                    parameters=parameters,
+                    resources=_resources(item, reports.get(item.name, Report()), constants),
+                    line=function.line if function and function.file in files and function.line else None,
+                )
+            )
+    found.sort(key=lambda entry: (entry.line or 0, entry.display))
+    return _distinct(found), problems
+
+
+def _distinct(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Overloads get their parameter types into the name by which they are called."""
+    counts: dict[str, int] = {}
+    for entry in entries:
+        counts[entry.display] = counts.get(entry.display, 0) + 1
+    return tuple(
+        entry
+        if counts[entry.display] == 1
+        else entry.model_copy(
+            update={"display": f"{entry.display}({', '.join(item.type for item in entry.parameters)})"}
+        )
+        for entry in entries
+    )
+
+
+def _resources(item: CubinEntry, report: Report, constants: int) -> Resources:
+    return Resources(
+        registers=report.registers,
+        static_shared_bytes=report.shared,
+        local_bytes=report.stack,
+        spill_store_bytes=report.spill_stores,
+        spill_load_bytes=report.spill_loads,
+        constant_bytes=constants,
+        barriers=report.barriers,
+        max_threads_per_block=item.max_threads or _MAX_THREADS,
+    )
+
+
+def _unknown_parameters(item: CubinEntry) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(name=f"parameter_{index}", type="?", kind="unknown", bytes=size, offset=offset)
+        for index, (offset, size) in enumerate(item.parameters)
+    )
+
+
+def _undescribed(message: str) -> Diagnostic:
+    return Diagnostic(severity="warning", message=message, code="parameters", help="Arguments go by their sizes alone.")
+
+
+def _no_kernel(text: SourceText) -> Diagnostic:
+    return Diagnostic(
+        severity="error",
+        message="the source defines no kernel that can be launched",
+        code="no-kernel",
+        span=text.span(1),
+        help="Write a __global__ function. A kernel that is a template exists once it is instantiated: launch scale<float>.",
+    )
