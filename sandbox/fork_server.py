@@ -12,7 +12,7 @@ from typing import Any
 
 from sandbox import control
 from sandbox.limits import START_TIMEOUT
-from sandbox.profiles import DEVICES, PROFILES, import_path, package_paths, system_folders
+from sandbox.profiles import DEVICES, import_path, installed_packages, readable_paths
 
 _BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox.zygote import main; main(int(sys.argv[1]))"
 
@@ -39,7 +39,7 @@ class ForkServer:
         self.retired = False
         self.timings: dict[str, float] = {}
         self._began = time.perf_counter()
-        readable = readable_paths(kind)
+        readable = readable_paths(kind, strong)
         self.channel, theirs = control.pair()
         try:
             self.process = subprocess.Popen(
@@ -62,6 +62,7 @@ class ForkServer:
             "drop_to": drop_to,
             "preload": list(preload),
             "readable": readable,
+            "covered": installed_packages(),
             "devices": DEVICES,
         }
         control.send(self.channel, settings)
@@ -104,8 +105,3 @@ class ForkServer:
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
             self.process.wait()
-
-
-def readable_paths(kind: str) -> list[str]:
-    """All that jobs of this kind may read: system libraries, the interpreter's, and the packages they run."""
-    return [*system_folders(), *package_paths(PROFILES[kind].packages)]

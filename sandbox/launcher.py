@@ -13,12 +13,12 @@ from typing import Literal, Self
 from sandbox import breach, control, linux, request
 from sandbox.canaries import ATTEMPTS
 from sandbox.cgroup import Cgroups
-from sandbox.fork_server import ForkServer, ZygoteFailed, readable_paths
+from sandbox.fork_server import ForkServer, ZygoteFailed
 from sandbox.job import Handles, Job, JobOutcome
 from sandbox.limits import RECYCLE_AFTER, JobLimits
 from sandbox.namespaces import NOBODY
 from sandbox.probe import IsolationReport, kernel_facts, open_to_others
-from sandbox.profiles import PROFILES
+from sandbox.profiles import PROFILES, readable_paths
 from sandbox.watchdog import survey
 
 __all__ = ["Job", "JobLimits", "JobOutcome", "Sandbox", "SandboxUnavailable"]
@@ -132,7 +132,7 @@ class Sandbox:
 
     def _new_server(self, kind: str) -> ForkServer:
         drop_to = None
-        if not self._strong and os.getuid() == 0 and open_to_others(readable_paths(kind)):
+        if not self._strong and os.getuid() == 0 and open_to_others(readable_paths(kind, strong=False)):
             drop_to = NOBODY
         return ForkServer(kind, self._strong, drop_to, self._preload)
 

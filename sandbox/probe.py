@@ -91,7 +91,7 @@ def main() -> None:
     try:
         proc = namespaces.open_proc()
         namespaces.enter(proc, keep=1)
-        root.build(system_folders(), DEVICES, proc=True)
+        root.build(system_folders(), (), DEVICES, proc=True)
         namespaces.settle()
         uid, gid = os.getuid(), os.getgid()
         pid = linux.fork(namespaces.job_flags(scratch=True))

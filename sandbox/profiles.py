@@ -44,11 +44,21 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def system_folders() -> tuple[str, ...]:
-    """Where the dynamic loader finds libc and its like, and the interpreter's own library."""
+    """Where the dynamic loader finds libc and its like."""
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     candidates = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}", "/usr/lib64", "/lib64"]
-    library = Path(sys.base_prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    return tuple(str(path) for path in dict.fromkeys([*map(Path, candidates), library]) if path.is_dir())
+    return tuple(path for path in dict.fromkeys(candidates) if Path(path).is_dir())
+
+
+def standard_library() -> str:
+    """The interpreter's own library, folders of installed packages (see `installed_packages`) included."""
+    return str(Path(sys.base_prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}")
+
+
+def installed_packages() -> tuple[str, ...]:
+    """Folders below the standard library with whatever else is installed: jobs see only their own packages."""
+    folders = (Path(standard_library()) / name for name in ("site-packages", "dist-packages"))
+    return tuple(str(folder) for folder in folders if folder.is_dir())
 
 
 def package_paths(packages: Sequence[str]) -> tuple[str, ...]:
@@ -74,3 +84,14 @@ def import_path() -> list[str]:
     """The host's folders of packages, for the zygote, which starts without `site`."""
     folders = [REPOSITORY, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     return [str(folder) for folder in dict.fromkeys(folders) if folder]
+
+
+def readable_paths(kind: str, strong: bool) -> list[str]:
+    """All that jobs of this kind may read: system libraries, the standard library, the packages they run.
+
+    Strong mode covers `installed_packages`; weak mode, which can only grant, names all that lies beside them.
+    """
+    library = Path(standard_library())
+    beside = (str(path) for path in library.iterdir() if str(path) not in installed_packages())
+    standard = [str(library)] if strong else sorted(beside)
+    return [*system_folders(), *standard, *package_paths(PROFILES[kind].packages)]

@@ -21,19 +21,27 @@ _FOLDERS = ("/tmp", "/proc", "/job")
 _KEPT_OPTIONS = {"nosuid": linux.MS_NOSUID, "nodev": linux.MS_NODEV, "noexec": linux.MS_NOEXEC}
 
 
-def build(readable: Sequence[str], devices: Sequence[str], proc: bool) -> None:
+def build(readable: Sequence[str], covered: Sequence[str], devices: Sequence[str], proc: bool) -> None:
     """Make a root of `readable` (read-only binds at their own paths) and `devices`, and move into it.
+
+    A folder of `covered`, where it lies inside a readable one, shows empty but for readable paths below it.
 
     Sources are opened first and bound through their descriptors, so that they may lie below folders that
     only this uid can enter. Needs CAP_SYS_ADMIN in the mount namespace. Raises OSError.
     """
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    sources = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _outermost(readable)]
+    sources = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _outermost(readable, covered)]
     sources += [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in devices if Path(path).exists()]
     linux.mount("sandbox", _STAGE, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,nr_inodes=4096,mode=755")
+    empty = "size=256k,nr_inodes=256,mode=755"
+    covers = []
     for path, fd in sources:
         _bind(path, fd, device=path in devices)
         os.close(fd)
+        for folder in covered:
+            if folder.startswith(f"{path}/"):
+                linux.mount("cover", _STAGE + folder, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, empty)
+                covers.append(folder)
     for folder in _FOLDERS:
         Path(_STAGE + folder).mkdir(parents=True, exist_ok=True)
     for path, text in _FILES.items():
@@ -44,13 +52,19 @@ def build(readable: Sequence[str], devices: Sequence[str], proc: bool) -> None:
         linux.mount("proc", f"{_STAGE}/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
     linux.pivot_root(_STAGE)
     sealed = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
-    linux.mount(None, "/", None, sealed)
+    for folder in (*covers, "/"):
+        linux.mount(None, folder, None, sealed)
 
 
-def _outermost(paths: Sequence[str]) -> list[str]:
-    """Existing paths without those that lie below another of them."""
-    existing = [path for path in dict.fromkeys(paths) if Path(path).exists()]
-    return [path for path in existing if not any(path.startswith(f"{other}/") for other in existing)]
+def _outermost(paths: Sequence[str], covered: Sequence[str]) -> list[str]:
+    """Existing paths, outer before inner, without those that show anyway inside another of them."""
+    existing = sorted(path for path in dict.fromkeys(paths) if Path(path).exists())
+
+    def shows(path: str, other: str) -> bool:
+        hidden = any(path.startswith(f"{cover}/") and cover.startswith(f"{other}/") for cover in covered)
+        return path.startswith(f"{other}/") and not hidden
+
+    return [path for path in existing if not any(shows(path, other) for other in existing)]
 
 
 def _bind(path: str, fd: int, device: bool) -> None:

@@ -49,7 +49,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         importlib.import_module(name)
     imported = time.perf_counter()
     if strong:
-        root.build(settings["readable"], settings["devices"], PROFILES[kind].proc)
+        root.build(settings["readable"], settings["covered"], settings["devices"], PROFILES[kind].proc)
         namespaces.settle()
         linux.die_with_parent()  # after the last change of ids, which clears it; the parent waits outside
     else:
