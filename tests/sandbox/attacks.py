@@ -6,7 +6,7 @@ import csv
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -218,3 +218,34 @@ CHECKS: dict[str, tuple[Callable[[Scene], None], ...]] = {
     "known: note in the threat model; restart the zygote now and then": (),
 }
 """The corpus's words about a row → what is asserted beyond `STANDARD`. Showing text inert is the page's test."""
+
+
+def sibling_in(box: Sandbox) -> Generator[Job]:
+    """A job that runs on while others attack; its source and memory hold the canary."""
+    source = b"# CANARY\nemit({}, b'')\nimport time\nsecret = 'CANARY'\ntime.sleep(600)"
+    job = box.start("python", source, limits=JobLimits(wall=600))
+    next(iter(job.messages()))
+    try:
+        yield job
+    finally:
+        job.cancel()
+        job.wait()
+
+
+def attempt(box: Sandbox, attack: Attack) -> tuple[JobOutcome, bytes]:
+    job = box.start("python", attack.source, limits=LIMITS)
+    messages = list(job.messages())
+    outcome = job.wait()
+    said = b"\n".join([outcome.stdout, outcome.stderr, outcome.detail.encode(), repr(messages).encode()])
+    return outcome, outcome.stdout if not (outcome.stderr or messages) else said
+
+
+def play(attack: Attack, box: Sandbox, sibling: Job, planted: Planted) -> None:
+    before = (processes(box), listing(), room(), len(planted.connections), zygotes(box))
+    outcome, said = attempt(box, attack)
+    scene = Scene(attack, box, planted, sibling, lambda: attempt(box, attack), outcome, said, *before)
+    for check in (*STANDARD, *CHECKS[attack.check]):
+        check(scene)
+
+
+PYTHON = corpus("py")

@@ -4,12 +4,10 @@ import dataclasses
 from collections.abc import Iterator
 
 import pytest
-from attacks import CHECKS, LIMITS, STANDARD, Attack, Scene, corpus, listing, processes, room, zygotes
+from attacks import PYTHON, Attack, play, sibling_in
 from planted import Planted
 
-from sandbox.launcher import Job, JobLimits, JobOutcome, Sandbox
-
-PYTHON = corpus("py")
+from sandbox.launcher import Job, Sandbox
 
 # Rows that write files first; weak mode gives a job no folder, so they end before they attack.
 _NEED_SCRATCH = {"fw08_setuid_mknod", "fw11_inodes", "fw12_fill"}
@@ -24,15 +22,6 @@ cp01_spin ou01_flood ou10_json_bombs st01_patch st03_random_state
 _WEAK_ENDS_EARLY = {"fr10_service_source", "st04_id_guess"}
 
 
-def sibling_in(box: Sandbox) -> Iterator[Job]:
-    source = b"# CANARY\nemit({}, b'')\nimport time\nsecret = 'CANARY'\ntime.sleep(600)"
-    job = box.start("python", source, limits=JobLimits(wall=600))
-    next(iter(job.messages()))
-    yield job
-    job.cancel()
-    job.wait()
-
-
 @pytest.fixture(scope="module")
 def strong_sibling(strong: Sandbox) -> Iterator[Job]:
     yield from sibling_in(strong)
@@ -41,22 +30,6 @@ def strong_sibling(strong: Sandbox) -> Iterator[Job]:
 @pytest.fixture(scope="module")
 def weak_sibling(weak: Sandbox) -> Iterator[Job]:
     yield from sibling_in(weak)
-
-
-def attempt(box: Sandbox, attack: Attack) -> tuple[JobOutcome, bytes]:
-    job = box.start("python", attack.source, limits=LIMITS)
-    messages = list(job.messages())
-    outcome = job.wait()
-    said = b"\n".join([outcome.stdout, outcome.stderr, outcome.detail.encode(), repr(messages).encode()])
-    return outcome, outcome.stdout if not (outcome.stderr or messages) else said
-
-
-def play(attack: Attack, box: Sandbox, sibling: Job, planted: Planted) -> None:
-    before = (processes(box), listing(), room(), len(planted.connections), zygotes(box))
-    outcome, said = attempt(box, attack)
-    scene = Scene(attack, box, planted, sibling, lambda: attempt(box, attack), outcome, said, *before)
-    for check in (*STANDARD, *CHECKS[attack.check]):
-        check(scene)
 
 
 @pytest.mark.parametrize("attack", PYTHON, ids=lambda attack: attack.id)
