@@ -178,5 +178,5 @@ def _no_kernel(text: SourceText) -> Diagnostic:
         message="the source defines no kernel that can be launched",
         code="no-kernel",
         span=text.span(1),
-        help="Write a __global__ function. A kernel that is a template exists once it is instantiated: launch scale<float>.",
+        help="Write a __global__ function. A template kernel exists once it is instantiated: launch scale<float>.",
     )
