@@ -35,6 +35,7 @@ class HeldRun:
     """A RunRequest as JSON."""
     created: float
     enqueued: float
+    claimed: float
     """Unix times in seconds."""
     cancelled: bool
     records: list[str] = field(default_factory=list)
@@ -49,7 +50,9 @@ class Claims:
         self._engine = engine
         self._settings = settings
         self._lease = int(settings.lease_seconds * 1000)
-        self._scripts: dict[str, Any] = {name: load(client, name) for name in ("claim", "watch", "emit", "finish")}
+        self._scripts: dict[str, Any] = {
+            name: load(client, name) for name in ("claim", "watch", "emit", "finish")
+        }
 
     def claim(self, run_id: str, most_attempts: int | None = None) -> HeldRun | Refusal:
         """A new attempt at the run, or why there is none. `most_attempts` 0 takes it up however often it was lost."""
@@ -57,13 +60,22 @@ class Claims:
         queue = self._client.hget(keys.run(run_id), "queue")
         if queue is None:
             return "gone"
-        names = [keys.run(run_id), keys.lease(run_id), keys.pending(str(queue)), keys.RUNNING, keys.claimed(str(queue))]
-        answer = self._scripts["claim"](keys=names, args=[run_id, self._lease, most, repr(time.time())])
+        names = [
+            keys.run(run_id),
+            keys.lease(run_id),
+            keys.pending(str(queue)),
+            keys.RUNNING,
+            keys.claimed(str(queue)),
+        ]
+        moment = time.time()
+        answer = self._scripts["claim"](keys=names, args=[run_id, self._lease, most, repr(moment)])
         if answer[0] != "claimed":
             refusal: Refusal = answer[0]
             return refusal
         _, attempt, device, request, created, enqueued, cancel = answer
-        return HeldRun(run_id, int(attempt), device, request, float(created), float(enqueued), bool(cancel))
+        return HeldRun(
+            run_id, int(attempt), device, request, float(created), float(enqueued), moment, bool(cancel)
+        )
 
     def watch(self, held: HeldRun) -> Watched:
         """Renews the lease; tells whether the run is to be cancelled or belongs to another by now."""

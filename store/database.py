@@ -7,7 +7,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from store.settings import Settings
 
-_PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=5000", "foreign_keys=ON", "temp_store=MEMORY")
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "busy_timeout=5000",
+    "foreign_keys=ON",
+    "temp_store=MEMORY",
+)
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:

@@ -1,0 +1,1 @@
+"""The HTTP side: validates, queues, streams events, keeps shares; never sees a kernel execute."""

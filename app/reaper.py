@@ -1,0 +1,59 @@
+"""What the API does at its leisure: runs of lost workers every two seconds, old rows every hour."""
+
+import asyncio
+import datetime as dt
+import time
+from contextlib import suppress
+
+import structlog
+from redis.exceptions import RedisError
+from sqlalchemy import delete
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.observe import Metrics
+from app.queue import Queue
+from store.settings import Settings
+from store.tables import Run, now
+
+log = structlog.get_logger(__name__)
+
+PURGE_INTERVAL = 3600.0
+
+
+class Reaper:
+    """Several may run: each step is atomic in Redis or in the database."""
+
+    def __init__(self, queue: Queue, engine: AsyncEngine, metrics: Metrics, settings: Settings) -> None:
+        self._queue = queue
+        self._engine = engine
+        self._metrics = metrics
+        self._settings = settings
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _work(self) -> None:
+        purged = time.monotonic() - PURGE_INTERVAL + 60
+        while True:
+            await asyncio.sleep(self._settings.reap_interval)
+            try:
+                self._metrics.reaped.inc(await self._queue.reap())
+                if time.monotonic() - purged > PURGE_INTERVAL:
+                    purged = time.monotonic()
+                    await self.purge()
+            except (RedisError, SQLAlchemyError, OSError) as error:
+                log.warning("reaper", error=str(error))
+
+    async def purge(self) -> None:
+        """Deletes the runs that are older than `run_days`."""
+        before = now() - dt.timedelta(days=self._settings.run_days)
+        async with self._engine.begin() as connection:
+            await connection.execute(delete(Run).where(Run.finished_at < before))

@@ -1,0 +1,97 @@
+"""Runs: send, look up, cancel."""
+
+import datetime as dt
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Request, Response
+from pydantic import BaseModel, StringConstraints
+
+from app.body import read_model
+from app.errors import Conflict, Invalid, NotFound, TooLarge, TooMany, Unavailable, Unsupported, documented
+from app.openapi import takes
+from app.service import Client, Served
+from app.uploads import check_uploads
+from protocol.result import RunResult
+from protocol.run import RunRequest
+from store.identifiers import is_id
+from store.workers import NoDevice, resolve
+
+router = APIRouter(tags=["runs"])
+
+IdempotencyKey = Annotated[
+    Annotated[str, StringConstraints(pattern=r"^[\x21-\x7e]{1,64}$")] | None,
+    Header(description="Of a request that may be sent twice: the second one gets the first one's run."),
+]
+
+
+class Accepted(BaseModel):
+    """A run that waits; `position` counts the runs ahead of it."""
+
+    id: str
+    state: Literal["queued", "running", "finished"]
+    device: str
+    position: int
+
+
+class State(BaseModel):
+    id: str
+    state: Literal["queued", "running", "finished"]
+
+
+class RunAnswer(BaseModel):
+    id: str
+    created_at: dt.datetime
+    request: RunRequest
+    result: RunResult
+
+
+@router.post(
+    "/api/runs",
+    status_code=202,
+    responses=documented(Unsupported, TooLarge, Invalid, Conflict, TooMany, Unavailable),
+    openapi_extra=takes(RunRequest),
+)
+async def create_run(
+    request: Request,
+    response: Response,
+    service: Served,
+    client: Client,
+    idempotency_key: IdempotencyKey = None,
+) -> Accepted:
+    """Queues a run. Its events are at /api/runs/{id}/events."""
+    run = await read_model(request, RunRequest, service.settings.max_body_bytes)
+    try:
+        device = resolve(run, await service.workers())
+    except NoDevice as error:
+        raise Unavailable(str(error), kind="no-device") from None
+    await check_uploads(service.blobs, run)
+    admitted = await service.queue.admit(run, device, client, idempotency_key)
+    response.headers["Location"] = f"/api/runs/{admitted.id}"
+    return Accepted.model_validate(
+        {"id": admitted.id, "state": admitted.state, "device": admitted.device, "position": admitted.position}
+    )
+
+
+@router.get("/api/runs/{run_id}", responses=documented(NotFound, Unavailable))
+async def get_run(run_id: str, service: Served) -> RunAnswer:
+    """The request and what has come of it by now."""
+    run = await service.events.find(run_id) if is_id(run_id) else None
+    if run is None:
+        raise NotFound("There is no such run.")
+    return RunAnswer(
+        id=run.id,
+        created_at=run.created_at,
+        request=RunRequest.model_validate_json(run.request),
+        result=run.result(),
+    )
+
+
+@router.delete("/api/runs/{run_id}", status_code=202, responses=documented(NotFound, Unavailable))
+async def cancel_run(run_id: str, service: Served) -> State:
+    """Asks for the end of a run, queued or running; a finished one stays as it is."""
+    state = await service.queue.cancel(run_id) if is_id(run_id) else None
+    if state is None and is_id(run_id):
+        state = await service.events.state(run_id)
+    if state is None:
+        raise NotFound("There is no such run.")
+    return State.model_validate({"id": run_id, "state": state})

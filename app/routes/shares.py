@@ -1,0 +1,119 @@
+"""Links that show the same for ever."""
+
+import asyncio
+import datetime as dt
+import hashlib
+import json
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from app.body import read_model
+from app.errors import Invalid, NotFound, TooLarge, TooMany, Unavailable, Unsupported, documented
+from app.openapi import takes
+from app.service import Client, Served, Service
+from app.uploads import check_uploads, uploads_of
+from protocol.base import Model
+from protocol.run import SharePayload
+from store.blobs import StorageFull
+from store.identifiers import Identifier, is_id, new_id
+from store.tables import Share, now
+
+router = APIRouter(tags=["shares"])
+
+FOREVER = "public, max-age=31536000, immutable"
+
+
+class NewShare(Model):
+    payload: SharePayload
+    parent: Identifier | None = None
+    """The share that this one was made from."""
+
+
+class Shared(BaseModel):
+    id: str
+    url: str
+    content_hash: str
+
+
+class ShareAnswer(BaseModel):
+    id: str
+    parent: str | None
+    created_at: dt.datetime
+    content_hash: str
+    payload: SharePayload
+
+
+def content_hash(payload: SharePayload) -> str:
+    """SHA-256 of the payload's JSON with sorted keys and without spaces."""
+    canonical = json.dumps(
+        payload.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
+    )
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@router.post(
+    "/api/shares",
+    status_code=201,
+    responses=documented(Unsupported, TooLarge, Invalid, TooMany, Unavailable),
+    openapi_extra=takes(NewShare),
+)
+async def create_share(request: Request, response: Response, service: Served, client: Client) -> Shared:
+    """Keeps a payload, and the uploads that it names, for good."""
+    settings = service.settings
+    share = await read_model(request, NewShare, settings.max_body_bytes)
+    await service.queue.take_token("share", client, settings.runs_per_second, settings.runs_burst)
+    await _keep_uploads(service, share.payload)
+    row = Share(
+        id=new_id(),
+        parent=share.parent,
+        content_hash=content_hash(share.payload),
+        payload=share.payload.model_dump_json(),
+        created_at=now(),
+    )
+    answer = Shared(id=row.id, url=f"/k/{row.id}", content_hash=row.content_hash)
+    async with AsyncSession(service.engine) as session:
+        if share.parent is not None and await session.get(Share, share.parent) is None:
+            raise Invalid.field("parent", "there is no such share")
+        session.add(row)
+        await session.commit()
+    response.headers["Location"] = f"/api/shares/{answer.id}"
+    return answer
+
+
+@router.get(
+    "/api/shares/{share_id}",
+    responses={**documented(NotFound, Unavailable), 304: {"description": "As before"}},
+    response_model=ShareAnswer,
+)
+async def get_share(share_id: str, request: Request, service: Served) -> Response:
+    """What a link holds; it never changes."""
+    async with AsyncSession(service.engine) as session:
+        row = await session.get(Share, share_id) if is_id(share_id) else None
+    if row is None:
+        raise NotFound("There is no such share.")
+    headers = {"ETag": f'"{row.id}-{row.content_hash[:16]}"', "Cache-Control": FOREVER}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    answer = ShareAnswer(
+        id=row.id,
+        parent=row.parent,
+        created_at=row.created_at,
+        content_hash=row.content_hash,
+        payload=SharePayload.model_validate_json(row.payload),
+    )
+    return Response(answer.model_dump_json(), headers=headers, media_type="application/json")
+
+
+async def _keep_uploads(service: Service, payload: SharePayload) -> None:
+    await check_uploads(service.blobs, payload.request)
+    for field, buffer, digest in uploads_of(payload.request):
+        field = f"payload.request.{field}"
+        try:
+            if not await asyncio.to_thread(service.blobs.keep, digest):
+                raise Invalid.field(
+                    field, f"the file for {buffer.name} is not here any more: upload it again"
+                )
+        except StorageFull:
+            raise Unavailable("There is no room for more shared files.", kind="storage") from None

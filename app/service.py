@@ -1,0 +1,125 @@
+"""Everything that a route needs, opened when the process starts and closed when it ends."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, cast
+
+import redis.asyncio
+import structlog
+from fastapi import Depends, Request
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.event_log import EventLog
+from app.hub import Hub
+from app.observe import Metrics
+from app.page import Page
+from app.queue import Queue
+from app.reaper import Reaper
+from store.blobs import Blobs, open_blobs
+from store.broker import Sender, open_celery
+from store.claims import Claims
+from store.connections import connect, connect_blocking
+from store.database import open_database, open_database_blocking
+from store.examples import Example, load_examples
+from store.settings import Settings
+from store.workers import Worker, live_workers
+
+log = structlog.get_logger(__name__)
+
+_WORKERS_SECONDS = 0.5
+
+
+@dataclass
+class Service:
+    settings: Settings
+    client: redis.asyncio.Redis
+    engine: AsyncEngine
+    hub: Hub
+    queue: Queue
+    events: EventLog
+    blobs: Blobs
+    metrics: Metrics
+    page: Page
+    examples: tuple[Example, ...]
+    streams: Counter[str] = field(default_factory=Counter)
+    """Open event streams by client."""
+    uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
+    _workers: tuple[Worker, ...] = ()
+    _workers_at: float = float("-inf")
+
+    async def workers(self) -> tuple[Worker, ...]:
+        """The workers that live; asked again after half a second."""
+        if time.monotonic() - self._workers_at > _WORKERS_SECONDS:
+            self._workers = await live_workers(self.client)
+            self._workers_at = time.monotonic()
+        return self._workers
+
+    async def view(self, digest: str) -> memoryview | None:
+        """A blob, without loading it where it is a file."""
+        return await asyncio.to_thread(self.blobs.view, digest)
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Service]:
+    """Connects, and warms every connection up before the first request."""
+    settings.prepare()
+    async with AsyncExitStack() as stack:
+        client = connect(settings.redis)
+        stack.push_async_callback(client.aclose)
+        blocking = connect_blocking(settings.redis, retries=6)
+        stack.callback(blocking.close)
+        engine = open_database(settings)
+        stack.push_async_callback(engine.dispose)
+        ending = open_database_blocking(settings)
+        stack.callback(ending.dispose)
+        await asyncio.gather(*(client.ping() for _ in range(4)))
+        async with engine.connect() as connection:
+            await connection.execute(text("select 1"))
+        sender = Sender(open_celery(settings))
+        queue = Queue(client, Claims(blocking, ending, settings), sender, settings)
+        stack.callback(queue.close)
+        hub = Hub(connect(settings.redis, retries=1))
+        await hub.start()
+        stack.push_async_callback(hub.stop)
+        reaper = Reaper(queue, engine, metrics, settings)
+        reaper.start()
+        stack.push_async_callback(reaper.stop)
+        yield Service(
+            settings=settings,
+            client=client,
+            engine=engine,
+            hub=hub,
+            queue=queue,
+            events=EventLog(client, engine, hub),
+            blobs=open_blobs(settings),
+            metrics=metrics,
+            page=Page(settings.page_dir),
+            examples=_examples(settings),
+        )
+
+
+def _examples(settings: Settings) -> tuple[Example, ...]:
+    """Raises ExampleError for one that cannot be read; without the folder the menu is empty, and the log says so."""
+    if not settings.examples_dir.is_dir():
+        log.error("no examples", folder=str(settings.examples_dir))
+        return ()
+    return tuple(load_examples(settings.examples_dir))
+
+
+def _service(request: Request) -> Service:
+    return cast(Service, request.app.state.service)
+
+
+def _client(request: Request) -> str:
+    """Who asks, for limits: an address; of IPv6 the /64 that one customer has."""
+    host = request.client.host if request.client else "local"
+    return ":".join(host.split(":")[:4]) if host.count(":") > 3 else host
+
+
+Served = Annotated[Service, Depends(_service)]
+Client = Annotated[str, Depends(_client)]

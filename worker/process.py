@@ -1,0 +1,151 @@
+"""One worker process: its sandbox, its stores, its Celery consumer.
+
+Celery's thread pool, because the parts of a job that take long run in the sandbox's own processes: a thread only
+waits for frames. The consumer stays free to acknowledge and to stop, nothing is forked after threads have started,
+and the sandbox's zygotes are started once, by the main thread, for all slots. A killed process loses its slots
+together; their runs are taken up again when their leases run out, as with any other pool.
+"""
+
+import functools
+import os
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import structlog
+from celery import Celery
+from celery.signals import worker_shutting_down
+
+from sandbox import inspection, pipeline
+from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
+from sandbox.pipeline import PipelineLimits
+from sandbox.stores import Stores
+from store.blobs import open_blobs
+from store.broker import INSPECT_TASK, RUN_TASK, open_celery
+from store.cache import open_cache
+from store.claims import Claims
+from store.connections import connect_blocking
+from store.database import open_database_blocking
+from store.identifiers import new_id
+from store.keys import COMPILE_QUEUE
+from store.settings import Settings
+from store.workers import Worker
+from worker.devices import offered_devices
+from worker.inspections import Inspections
+from worker.presence import Presence
+from worker.runs import Runs
+
+log = structlog.get_logger(__name__)
+
+
+def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = "") -> int:
+    """Works until SIGTERM or SIGINT; jobs that still run are then given back. Answers the exit code."""
+    stopping = threading.Event()
+    name = f"{label or socket.gethostname()}-{os.getpid()}-{new_id()[-4:]}"
+    with ExitStack() as stack:
+        client = connect_blocking(settings.redis)
+        stack.callback(client.close)
+        client.ping()
+        engine = open_database_blocking(settings)
+        stack.callback(engine.dispose)
+        with engine.connect():
+            pass
+        stores = Stores(cache=open_cache(settings), blobs=open_blobs(settings))
+        try:
+            box = stack.enter_context(Sandbox(profiles=_profiles(queues)))
+        except SandboxUnavailable as error:
+            return _refuse(
+                settings, Worker(name=name, queues=queues, slots=slots, refuses=str(error)), stopping
+            )
+        log.info(
+            "sandbox open",
+            mode=box.report.mode,
+            reasons=list(box.report.reasons),
+            canaries=box.report.canaries,
+        )
+        limits = PipelineLimits(
+            compile=JobLimits(wall=settings.compile_wall_seconds, memory=settings.job_memory_bytes),
+            launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),
+        )
+        runs = Runs(
+            Claims(client, engine, settings),
+            lambda request, device, emit, cancelled: pipeline.perform(
+                box, request, device, stores, emit, cancelled, limits
+            ),
+            name,
+            stopping,
+            settings.lease_seconds,
+        )
+        inspections = Inspections(
+            client,
+            lambda request, cancelled: inspection.inspect(box, request, stores, cancelled, limits),
+            stopping,
+        )
+        celery = open_celery(settings, queues)
+        register(celery, runs, inspections)
+        worker = Worker(
+            name=name,
+            queues=queues,
+            devices=offered_devices(queues, box),
+            slots=slots,
+            compiles=COMPILE_QUEUE in queues,
+        )
+        stack.enter_context(Presence(client, worker, settings.worker_ttl))
+        return consume(celery, name, queues, slots, stopping)
+
+
+def register(celery: Celery, runs: Runs, inspections: Inspections) -> None:
+    celery.task(name=RUN_TASK)(_plain(runs.run))
+    celery.task(name=INSPECT_TASK)(_plain(inspections.answer))
+
+
+def consume(celery: Celery, name: str, queues: tuple[str, ...], slots: int, stopping: threading.Event) -> int:
+    """Takes messages until the process is told to stop; `stopping` is set at once then."""
+
+    def stop(**_: object) -> None:
+        stopping.set()
+
+    worker_shutting_down.connect(stop, weak=False)
+    consumer = celery.Worker(
+        hostname=f"warpyard@{name}",
+        pool_cls="threads",
+        concurrency=slots,
+        queues=list(queues),
+        loglevel="WARNING",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        optimization="fair",
+        quiet=True,
+    )
+    log.info("worker ready", queues=list(queues), slots=slots)
+    consumer.start()
+    return int(consumer.exitcode or 0)
+
+
+def _plain(method: Callable[[str], None]) -> Callable[[str], None]:
+    """Celery wants a function with a name of its own."""
+
+    @functools.wraps(method)
+    def task(argument: str) -> None:
+        method(argument)
+
+    return task
+
+
+def _profiles(queues: tuple[str, ...]) -> tuple[str, ...]:
+    """A worker that only compiles needs no zygote for launches."""
+    return ("compile",) if queues == (COMPILE_QUEUE,) else ("compile", "launch")
+
+
+def _refuse(settings: Settings, worker: Worker, stopping: threading.Event) -> int:
+    """Takes no message, but says why for as long as the process lives, so that the page can show it."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    log.error("no job is taken", reason=worker.refuses)
+    with Presence(connect_blocking(settings.redis), worker, settings.worker_ttl):
+        stopping.wait()
+    return 0
