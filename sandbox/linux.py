@@ -193,5 +193,10 @@ def pid_of(pidfd: int) -> int:
     return -1
 
 
-def thread_count() -> int:
-    return sum(1 for _ in Path("/proc/self/task").iterdir())
+def thread_count(proc: int) -> int:
+    """Threads of this process; `proc` is a descriptor of a /proc folder."""
+    fd = os.open("self/task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc)
+    try:
+        return len(os.listdir(fd))  # noqa: PTH208 - a descriptor
+    finally:
+        os.close(fd)

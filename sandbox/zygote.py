@@ -59,7 +59,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         linux.drop_capabilities()
     linux.no_new_privileges()
     os.umask(0o077)
-    if linux.thread_count() > 1:
+    if linux.thread_count(proc) > 1:
         raise RuntimeError(f"preloading for {kind} jobs started a thread; a fork would lose it")
     gc.collect()
     gc.freeze()
