@@ -1,7 +1,6 @@
 """The syntax of --arg: a buffer, a scalar, a vector, raw bytes or a null pointer, each with its name."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args

@@ -40,8 +40,11 @@ def choose_entry(entries: Sequence[Entry], wanted: str) -> Entry:
     """The entry of that name, as the user calls it or as in the PTX; the only one where none is named."""
     names = [entry.display for entry in entries]
     if not entries:
-        raise Refused("the source holds no __global__ function that can be launched: write one, or name the\n"
-                      "instantiation of a template with --entry 'scale<float>'", code=1)
+        raise Refused(
+            "the source holds no __global__ function that can be launched: write one, or name the\n"
+            "instantiation of a template with --entry 'scale<float>'",
+            code=1,
+        )
     if not wanted:
         if len(entries) > 1:
             raise Refused(f"the source holds several kernels: choose one with --entry ({', '.join(names)})")
@@ -153,7 +156,9 @@ def _argument(parameter: Parameter, given: Given) -> Json:
             f"  {_suggestion(parameter)}"
         )
     if not pointer and parameter.kind != "unknown" and isinstance(given, GivenBuffer | GivenAlias | GivenNull):
-        raise Refused(f"--arg {name}: the parameter is no pointer ({parameter.type}), so it takes a value, not a buffer")
+        raise Refused(
+            f"--arg {name}: the parameter is no pointer ({parameter.type}), so it takes a value, not a buffer"
+        )
     match given:
         case GivenBuffer():
             return {"kind": "buffer", "name": name, "buffer": given.name}

@@ -40,6 +40,9 @@ class MemoryBlobs:
         self._data[digest] = bytes(data)
         return digest
 
+    def clear(self) -> None:
+        self._data.clear()
+
 
 @dataclass(frozen=True)
 class Local:
@@ -50,6 +53,11 @@ class Local:
     limits: PipelineLimits
     cancelled: threading.Event = field(default_factory=threading.Event)
 
+    def forget(self) -> None:
+        """Drops the blobs of the runs so far."""
+        if isinstance(self.stores.blobs, MemoryBlobs):
+            self.stores.blobs.clear()
+
 
 @contextmanager
 def opened(profiles: Sequence[str] = ("compile", "launch")) -> Iterator[Local]:
@@ -58,7 +66,9 @@ def opened(profiles: Sequence[str] = ("compile", "launch")) -> Iterator[Local]:
     try:
         settings.prepare()
     except OSError as error:
-        raise Refused(f"the data folder {settings.data_dir}: {error.strerror} (WARPYARD_DATA_DIR names another)") from None
+        raise Refused(
+            f"the data folder {settings.data_dir}: {error.strerror} (WARPYARD_DATA_DIR names another)"
+        ) from None
     limits = PipelineLimits(
         compile=JobLimits(wall=settings.compile_wall_seconds, memory=settings.job_memory_bytes),
         launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),

@@ -1,12 +1,13 @@
 """One child of the supervisor: started to die with us, logged to a file, restarted with growing pauses."""
 
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,10 +98,8 @@ class Child:
         """Ends the child and its process group at once."""
         if self._process is None:
             return
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
 
     def last_lines(self, count: int = 15) -> str:
@@ -152,7 +151,9 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _die_with(parent: int):  # type: ignore[no-untyped-def]
+def _die_with(parent: int) -> Callable[[], None]:
+    """Run between fork and exec: the child ends with us, also where we were gone before it could ask for that."""
+
     def prepare() -> None:
         if _LIBC is not None:
             _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)

@@ -30,7 +30,9 @@ Save = Annotated[list[str] | None, typer.Option("--save", metavar="NAME=file.npy
 
 
 def run(
-    file: Annotated[Path | None, typer.Argument(help="The source, or - for standard input.", show_default=False)] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="The source, or - for standard input.", show_default=False)
+    ] = None,
     argument: Argument = None,
     grid: Annotated[
         str | None,

@@ -1,6 +1,7 @@
 """One server: broker, migrations, API and workers as children; kept up, and ended in order within three seconds."""
 
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -10,10 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import FrameType
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from cli import broker as brokers
 from cli.processes import Child, Order, adopt_orphans, end_orphans
@@ -26,6 +26,8 @@ READY_SECONDS = 60.0
 GRACE = 2.0
 """Seconds that API and workers get for their end."""
 BROKER_GRACE = 0.7
+NO_WORKER = "no worker lives"
+"""What /readyz says of the workers before the first one is up."""
 HOPELESS = 5
 """Ends in a row, before the page was ever up, after which the start is given up."""
 
@@ -93,9 +95,11 @@ class Supervisor:
             raise
         if migration.returncode:
             raise Refused(f"the database cannot be brought up to date:\n{output.strip()}", code=1)
-        for index in range(1, self._place.workers + 1):
-            self._children.append(self._child(f"worker-{index}", worker_command(index)))
-        self._children.append(self._child("api", api_command(listener.fileno()), (listener.fileno(),)))
+        self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))
+        self._children.append(self._child("compiler", worker_command("compile", 1)))
+        self._children.append(
+            self._child("api", api_command(listener.fileno(), self._place.host), (listener.fileno(),))
+        )
 
     def _child(self, name: str, command: tuple[str, ...], sockets: tuple[int, ...] = ()) -> Child:
         log = None if self._place.verbose else self._settings.data_dir / "logs" / f"{name}.log"
@@ -116,29 +120,26 @@ class Supervisor:
 
     def _wait_for_page(self, listener: socket.socket, choice: brokers.Broker) -> None:
         host, port = listener.getsockname()[:2]
-        address = _shown_address(host, port)
-        asked = _shown_address("127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host, port)
         deadline = time.monotonic() + READY_SECONDS
         while not self._stopping:
-            try:
-                with urlopen(f"{asked}/readyz", timeout=1):
-                    break
-            except (URLError, OSError):
-                pass
+            refusal = readiness(host, port)
+            if refusal is not None:
+                break
             self._keep_up()
             failed = next((child for child in self._all() if child.failures >= HOPELESS), None)
             if failed is not None:
                 raise Refused(f"{failed.order.name} does not start:\n{failed.last_lines()}", code=1)
             if time.monotonic() > deadline:
                 raise Refused(f"the page does not answer; the logs are in {self._settings.data_dir / 'logs'}", code=1)
-            time.sleep(0.02)
+            time.sleep(0.03)
         else:
             return
-        self._say(f"Warpyard is at {address}   (up after {time.monotonic() - self._begin:.1f} s; Ctrl+C ends it)")
-        self._say(
-            f"{self._place.workers} worker{'s' if self._place.workers > 1 else ''} · {choice.description} · "
-            f"data in {self._settings.data_dir}"
-        )
+        seconds = time.monotonic() - self._begin
+        self._say(f"Warpyard is at {_address(host, port)}   (up after {seconds:.1f} s; Ctrl+C ends it)")
+        slots = f"{self._place.workers} run{'s' if self._place.workers > 1 else ''} at a time"
+        self._say(f"{slots} · {choice.description} · data in {self._settings.data_dir}")
+        if refusal:
+            self._say(f"no kernel can be run: {refusal}\nAsk: warpyard doctor")
         if host not in ("127.0.0.1", "::1"):
             self._say("other machines can reach it, and there is no password: put a proxy in front of a public one")
 
@@ -152,14 +153,14 @@ class Supervisor:
         end_orphans(time.monotonic() + 1.0)
 
 
-def api_command(descriptor: int) -> tuple[str, ...]:
+def api_command(descriptor: int, host: str) -> tuple[str, ...]:
     """The HTTP server on a socket that we listen on already: a restart loses no connection."""
-    return (sys.executable, "-m", "app.server", "--fd", str(descriptor))
+    return (sys.executable, "-m", "app", "--fd", str(descriptor), "--host", host)
 
 
-def worker_command(index: int) -> tuple[str, ...]:
-    """One Celery worker with one process for runs."""
-    return (sys.executable, "-m", "worker", "--name", f"worker-{index}")
+def worker_command(queues: str, slots: int) -> tuple[str, ...]:
+    """A worker for these queues with so many jobs at once. Compilations of the page never wait behind runs."""
+    return (sys.executable, "-m", "worker", "--queues", queues, "--slots", str(slots))
 
 
 def _end_together(children: list[Child], grace: float) -> None:
@@ -183,7 +184,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:
             owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
             raise Refused(
-                f"another Warpyard (process {owner}) uses the data folder {folder}: stop it, or choose another with --data",
+                f"another Warpyard (process {owner}) uses the data folder {folder}: stop it, or give another --data",
                 code=1,
             ) from None
         os.ftruncate(descriptor, 0)
@@ -214,5 +215,22 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         yield listener
 
 
-def _shown_address(host: str, port: int) -> str:
+def readiness(host: str, port: int) -> str | None:
+    """'' where runs are taken, why not where the workers refuse, None while the service is not up yet."""
+    asked = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    connection = HTTPConnection(asked, port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        checks = json.loads(connection.getresponse().read())["checks"]
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
+        return None
+    finally:
+        connection.close()
+    wrong = {name: said for name, said in checks.items() if said != "ok"}
+    if not wrong:
+        return ""
+    return wrong["workers"] if set(wrong) == {"workers"} and wrong["workers"] != NO_WORKER else None
+
+
+def _address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -66,7 +66,7 @@ def _place(diagnostic: Diagnostic, file: str) -> str:
 
 
 def excerpt(terminal: Terminal, span: Span, source: str) -> list[str]:
-    """The line of `source` that the span begins in, and marks under its columns; nothing where there is no such line."""
+    """The line of `source` that the span begins in, with marks below; nothing where there is no such line."""
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines):
         return []

