@@ -59,4 +59,6 @@ class Sender:
             )
 
     def close(self) -> None:
-        self._connection.release()
+        self._producer.release()
+        self._connection.close()
+        self._celery.close()

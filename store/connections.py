@@ -31,4 +31,4 @@ def connect(url: str, retries: int = 6) -> redis.asyncio.Redis:
         retry=AsyncRetry(ExponentialBackoff(cap=0.3, base=0.02), retries, supported_errors=_PASSING),
         health_check_interval=10,
     )
-    return redis.asyncio.Redis(connection_pool=pool)
+    return redis.asyncio.Redis.from_pool(pool)

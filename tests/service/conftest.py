@@ -1,0 +1,11 @@
+"""Fixtures of the service."""
+
+from tests.service.harness import (  # noqa: F401
+    broker,
+    claims,
+    client,
+    empty_database,
+    processes,
+    served,
+    settings,
+)

@@ -1,0 +1,235 @@
+"""The life of a run in Redis: admitted, claimed, watched, finished, reaped; and who may not do what."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import redis
+from sqlalchemy import create_engine, select
+
+from app.queue import Queue
+from protocol.events import Compiling, EventRecord, Finished, Printed
+from store import keys
+from store.broker import Sender, open_celery
+from store.claims import Claims, HeldRun, Lost
+from store.connections import connect
+from store.settings import Settings
+from store.tables import Run
+from tests.service.harness import run_request
+
+OK = Finished(verdict="ok")
+
+
+@pytest.fixture
+def queue(settings: Settings, claims: Claims) -> Callable[..., Any]:
+    """Calls a coroutine of a Queue."""
+
+    def call(method: str, *arguments: Any, **changes: Any) -> Any:
+        async def run() -> Any:
+            used = settings.model_copy(update=changes)
+            client = connect(settings.redis)
+            queue = Queue(client, claims, Sender(open_celery(used)), used)
+            try:
+                return await getattr(queue, method)(*arguments)
+            finally:
+                queue.close()
+                await client.aclose()
+
+        return asyncio.run(run())
+
+    return call
+
+
+def admit(queue: Callable[..., Any], **changes: Any) -> str:
+    return str(queue("admit", run_request(), "emulator", "c", None, **changes).id)
+
+
+def records(client: redis.Redis, run_id: str) -> list[EventRecord]:
+    entries: Any = client.xrange(keys.events(run_id))
+    return [EventRecord.model_validate_json(fields["record"]) for _, fields in entries]
+
+
+def taken(claims: Claims, run_id: str) -> HeldRun:
+    held = claims.claim(run_id)
+    assert isinstance(held, HeldRun), held
+    return held
+
+
+def test_a_run_goes_through(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis, settings: Settings
+) -> None:
+    run_id = admit(queue)
+    assert client.llen("emulator") == 1
+    held = taken(claims, run_id)
+    assert (held.attempt, held.device, held.cancelled) == (1, "emulator", False)
+    claims.emit(held, Compiling(attempt=1))
+    claims.finish(held, OK)
+    assert [(record.id, record.event.kind) for record in records(client, run_id)] == [
+        ("0-1", "queued"),
+        ("1-1", "compiling"),
+        ("1-2", "finished"),
+    ]
+    assert claims.claim(run_id) == "finished"
+    assert client.get(keys.HELD_BYTES) == "0"
+    assert client.hgetall(keys.VERDICTS) == {"ok": "1"}
+    assert 0 < client.ttl(keys.events(run_id)) <= settings.stream_seconds
+    assert client.zcard(keys.RUNNING) == client.zcard(keys.pending("emulator")) == 0
+    engine = create_engine(settings.database_blocking)
+    with engine.connect() as connection:
+        row = connection.execute(select(Run.__table__)).one()
+    engine.dispose()
+    assert (row.id, row.verdict, row.attempt, row.device) == (run_id, "ok", 1, "emulator")
+    assert row.events.count('"id":') == 3
+
+
+def test_a_run_has_one_holder(queue: Callable[..., Any], claims: Claims) -> None:
+    run_id = admit(queue)
+    taken(claims, run_id)
+    assert claims.claim(run_id) == "held"
+    assert claims.claim("1111111111z") == "gone"
+
+
+def test_a_repeated_emit_is_harmless(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
+    run_id = admit(queue)
+    held = taken(claims, run_id)
+    claims.emit(held, Printed(text="a"))
+    del held.records[:]  # as after a retry whose first answer was lost
+    claims.emit(held, Printed(text="a"))
+    assert [record.id for record in records(client, run_id)] == ["0-1", "1-1"]
+
+
+def test_who_lost_the_lease_is_fenced_off(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    run_id = admit(queue)
+    first = taken(claims, run_id)
+    claims.emit(first, Printed(text="first"))
+    client.delete(keys.lease(run_id))  # as time would
+    assert queue("reap") == 1
+    assert client.zcard(keys.pending("emulator")) == 1
+    for refused in (lambda: claims.emit(first, Printed(text="late")), lambda: claims.finish(first, OK)):
+        with pytest.raises(Lost):
+            refused()
+    assert claims.watch(first) == "lost"
+    second = taken(claims, run_id)
+    assert second.attempt == 2
+    claims.emit(second, Printed(text="second"))
+    for refused in (lambda: claims.emit(first, Printed(text="late")), lambda: claims.finish(first, OK)):
+        with pytest.raises(Lost):
+            refused()
+    claims.finish(second, OK)
+    assert [record.id for record in records(client, run_id)] == ["0-1", "1-1", "2-1", "2-2"]
+    assert client.get(keys.LOST) == "1"
+
+
+def test_a_live_lease_is_not_reaped(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
+    held = taken(claims, admit(queue))
+    client.pexpire(keys.lease(held.id), 100)
+    assert claims.watch(held) == "held"
+    time.sleep(0.15)
+    assert queue("reap") == 0
+    assert claims.watch(held) == "held"
+
+
+def test_after_three_lost_workers_the_run_ends(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    run_id = admit(queue)
+    for attempt in (1, 2, 3):
+        assert taken(claims, run_id).attempt == attempt
+        client.delete(keys.lease(run_id))
+        if attempt == 3:
+            assert claims.claim(run_id) == "exhausted"
+        queue("reap")
+    last = records(client, run_id)[-1]
+    assert last.id == "4-1"
+    assert isinstance(last.event, Finished)
+    assert (last.event.verdict, "lost 3 times" in last.event.message) == ("error", True)
+    assert claims.claim(run_id) == "finished"
+
+
+def test_a_message_that_was_taken_and_never_claimed_is_sent_again(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    run_id = admit(queue)
+    assert queue("reap", orphan_grace=0.05) == 0, "its message is still in the queue"
+    time.sleep(0.1)
+    assert queue("reap", orphan_grace=0.05) == 0
+    assert client.rpop("emulator") is not None
+    assert queue("reap", orphan_grace=0.05) == 0, "the grace begins"
+    time.sleep(0.1)
+    assert queue("reap", orphan_grace=0.05) == 1
+    assert client.llen("emulator") == 1
+    assert taken(claims, run_id).attempt == 1
+
+
+def test_an_orphan_is_found_behind_a_busy_queue(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    first, second, _third = admit(queue), admit(queue), admit(queue)
+    client.rpop("emulator")
+    client.rpop("emulator")
+    taken(claims, second)
+    queue("reap", orphan_grace=0.0)
+    time.sleep(0.01)
+    assert queue("reap", orphan_grace=0.0) == 1
+    assert client.zrank(keys.pending("emulator"), first) == 1, "at the end of the line"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"queue_cap": 2}, "queue-full"),
+        ({"queue_bytes": 1000}, "queue-full"),
+        ({"runs_burst": 2, "runs_per_second": 0.1}, "rate"),
+    ],
+)
+def test_admission_has_caps(
+    queue: Callable[..., Any], client: redis.Redis, changes: dict[str, Any], kind: str
+) -> None:
+    from app.errors import TooMany
+
+    admitted = 0
+    with pytest.raises(TooMany) as refused:
+        for _ in range(5):
+            admit(queue, **changes)
+            admitted += 1
+    assert admitted >= 1
+    assert refused.value.kind == kind
+    assert 1 <= int(refused.value.headers["Retry-After"]) <= 11
+    assert client.zcard(keys.pending("emulator")) == admitted
+
+
+def test_another_client_has_a_bucket_of_its_own(queue: Callable[..., Any]) -> None:
+    changes = {"runs_burst": 1, "runs_per_second": 0.1}
+    queue("admit", run_request(), "emulator", "one", None, **changes)
+    queue("admit", run_request(), "emulator", "two", None, **changes)
+
+
+def test_an_idempotency_key_names_one_run(queue: Callable[..., Any], client: redis.Redis) -> None:
+    from app.errors import Conflict
+
+    first = queue("admit", run_request(), "emulator", "c", "key")
+    again = queue("admit", run_request(), "emulator", "c", "key")
+    other_client = queue("admit", run_request(), "emulator", "d", "key")
+    assert first.id == again.id != other_client.id
+    with pytest.raises(Conflict):
+        queue("admit", run_request(architecture="sm_80"), "emulator", "c", "key")
+    assert client.zcard(keys.pending("emulator")) == 2
+
+
+def test_cancelling(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
+    waiting, running = admit(queue), admit(queue)
+    held = taken(claims, running)
+    assert queue("cancel", waiting) == "finished"
+    assert records(client, waiting)[-1].event == Finished(
+        verdict="cancelled", message="Cancelled while it waited."
+    )
+    assert claims.claim(waiting) == "finished"
+    assert queue("cancel", running) == "running"
+    assert claims.watch(held) == "cancel"
+    claims.finish(held, Finished(verdict="cancelled"))
+    assert queue("cancel", running) == "finished"
+    assert queue("cancel", "11111111111") is None
