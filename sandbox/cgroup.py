@@ -20,21 +20,18 @@ class Cgroups:
         self._next = 0
         self._leftover: list[Path] = []
         _sweep(self.parent)
-        probe = self.create(1 << 30)
-        probe.close()
+        probe = self.create()
+        try:
+            probe.limit(1 << 30)
+        finally:
+            probe.close()
 
-    def create(self, memory: int) -> JobCgroup:
+    def create(self) -> JobCgroup:
         self._next += 1
         self._leftover = [path for path in self._leftover if not _remove(path)]
         path = self.parent / f"{_PREFIX}{os.getpid()}-{id(self):x}-{self._next}"
         path.mkdir()
-        job = JobCgroup(path, self.version, self._leftover)
-        try:
-            job.limit(memory)
-        except OSError:
-            job.close()
-            raise
-        return job
+        return JobCgroup(path, self.version, self._leftover)
 
     def close(self) -> None:
         """Remove what was busy before: the kernel lets a group go only when its last page is uncharged."""

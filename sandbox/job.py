@@ -110,7 +110,8 @@ class Job:
             self._frames.clear()
             self._queued = 0
         self._poke()
-        self._thread.join()
+        with self._lock:
+            self._lock.wait_for(lambda: self._over)
         assert self._outcome is not None
         return self._outcome
 

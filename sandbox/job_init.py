@@ -1,4 +1,4 @@
-"""Process 1 of a job: furnishes its namespaces, starts the child, reaps, and reports how the child ended."""
+"""Process 1 of a job: waits for it, furnishes its namespaces, starts the child, reports how the child ended."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Household:
     gid: int
 
 
-def run(house: Household, status: socket.socket, order: dict[str, Any], streams: list[int]) -> NoReturn:
-    """Become the init of one job. `streams`: stdout, stderr, the event pipe, the sealed input."""
+def run(house: Household, status: socket.socket) -> NoReturn:
+    """Become an init that waits at `status` for its one job: the order and, with it, the job's streams."""
     code = _STATUS_LOST
     try:
-        _run(house, status, order, streams)
+        _run(house, status)
         code = 0
     except BaseException as error:
         control.send(status, {"error": f"the job's init failed: {error!r}"[:500]})
@@ -41,29 +41,31 @@ def run(house: Household, status: socket.socket, order: dict[str, Any], streams:
         os._exit(code)
 
 
-def _run(house: Household, status: socket.socket, order: dict[str, Any], streams: list[int]) -> None:
-    linux.close_all_but({0, status.fileno(), house.proc, *streams})
-    profile = PROFILES[house.kind]
-    limits = order["limits"]
-    scratch = (int(limits["scratch"]), int(limits["scratch_files"])) if profile.scratch else None
+def _run(house: Household, status: socket.socket) -> None:
+    linux.close_all_but({0, status.fileno(), house.proc})
     if house.strong:
-        namespaces.furnish_job(house.uid, house.gid, house.proc, scratch, profile.proc)
+        linux.map_ids(namespaces.JOB_UID, house.uid, house.gid, house.proc)
     else:
         linux.die_with_parent()
         linux.become_subreaper()
     _prefer_as_oom_victim(house.proc)
     linux.set_dumpable(False)
-    go, _ = control.receive(status)
-    if go is None:
+    order, streams = control.receive(status)  # stdout, stderr, the event pipe, the sealed input
+    if order is None:
         return
+    profile = PROFILES[house.kind]
+    limits = order["limits"]
+    scratch = (int(limits["scratch"]), int(limits["scratch_files"])) if profile.scratch and house.strong else None
+    if scratch is not None:
+        namespaces.furnish(scratch, profile.proc)
     # Beyond the limit of the watchdog, so that the verdict is the watchdog's unless the job is faster than it.
     spare = int(limits["memory"] * 1.25) + (64 << 20)
-    data = _data_in_use(house.proc) + spare if go["memory_by_rlimit"] else None
+    data = _data_in_use(house.proc) + spare if order["memory_by_rlimit"] else None
     me = os.getpid()
     pid = linux.fork()
     if pid == 0:
         status.close()
-        writable = ("/job", "/tmp") if house.strong and profile.scratch else ()
+        writable = () if scratch is None else ("/job", "/tmp")
         walls = Confinement(
             strong=house.strong,
             syscalls=tuple(profile.syscalls),
@@ -88,7 +90,7 @@ def _run(house: Household, status: socket.socket, order: dict[str, Any], streams
                 "exit": exit_status,
                 "cpu": usage.ru_utime + usage.ru_stime,
                 "max_rss": usage.ru_maxrss * 1024,
-                "scratch_full": scratch is not None and house.strong and _is_full("/job"),
+                "scratch_full": scratch is not None and _is_full("/job"),
             }
     control.send(status, report)
 

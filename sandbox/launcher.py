@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import threading
@@ -26,7 +27,6 @@ __all__ = ["Job", "JobLimits", "JobOutcome", "Sandbox", "SandboxUnavailable"]
 Mode = Literal["auto", "strong", "weak"]
 
 _EVENT_PIPE_SIZE = 1 << 20
-_HANDSHAKE_TIMEOUT = 10.0
 
 
 class SandboxUnavailable(Exception):
@@ -177,9 +177,7 @@ class Sandbox:
                     raise SandboxUnavailable("the sandbox is closed")
                 try:
                     return self._launch(self._server_for(kind), data, limits, canary, began)
-                except OSError:
-                    if self._servers[kind].alive:
-                        raise
+                except OSError:  # a zygote or a waiting init was killed from outside: once more, with fresh ones
                     return self._launch(self._server_for(kind), data, limits, canary, began)
         except ZygoteFailed as error:
             raise SandboxUnavailable(f"the zygote for {kind} jobs does not start: {error}") from error
@@ -187,57 +185,50 @@ class Sandbox:
             os.close(data)
 
     def _launch(self, server: ForkServer, data: int, limits: JobLimits, canary: bool, began: float) -> Job:
-        """The handshake: order → the zygote's pidfd of the job's init → into the cgroup → go."""
-        ours, theirs = control.pair()
-        pipes = [os.pipe() for _ in range(3)]
-        linux.widen_pipe(pipes[2][1], _EVENT_PIPE_SIZE)
-        order = {"limits": dataclasses.asdict(limits), "canary": canary}
-        cgroup = None
-        reads = [read for read, _ in pipes]
+        """Give a waiting init its job."""
+        seat, server.spare = server.spare or server.seat(self._cgroups), None
+        pipes: list[tuple[int, int]] = []
         try:
-            try:
-                server.order(order, theirs, [*(write for _, write in pipes), data])
-            finally:
-                theirs.close()
-                for _, write in pipes:
-                    os.close(write)
-            ours.settimeout(_HANDSHAKE_TIMEOUT)
-            answer, handles = control.receive(ours)
-            if answer is None or "error" in answer:
-                raise OSError(answer["error"] if answer else "the zygote is gone")
-            ours.settimeout(None)
-            reads.append(handles[0])
-            pid = linux.pid_of(handles[0])
-            if self._cgroups is not None:
-                cgroup = self._cgroups.create(limits.memory)
-                cgroup.add(pid)
+            pipes += [os.pipe() for _ in range(3)]
+            linux.widen_pipe(pipes[2][1], _EVENT_PIPE_SIZE)
+            if seat.cgroup is not None:
+                seat.cgroup.limit(limits.memory)
             # Init and child each show the zygote's pages as their own.
-            baseline = 0 if cgroup is not None else 2 * survey(pid).resident
-            control.send(ours, {"memory_by_rlimit": cgroup is None})
+            baseline = 0 if seat.cgroup is not None else 2 * survey(linux.pid_of(seat.pidfd)).resident
+            order = {
+                "limits": dataclasses.asdict(limits),
+                "canary": canary,
+                "memory_by_rlimit": seat.cgroup is None,
+            }
+            control.send(seat.status, order, [*(write for _, write in pipes), data])
         except BaseException:
-            ours.close()
-            for fd in reads:
-                os.close(fd)
-            if cgroup is not None:
-                cgroup.close()
+            seat.leave()
+            for read, _ in pipes:
+                os.close(read)
             raise
+        finally:
+            for _, write in pipes:
+                os.close(write)
         server.served += 1
         server.active += 1
         spawn_ms = (time.perf_counter() - began) * 1e3
-        job: Job | None = None
-
-        def done() -> None:
-            with self._lock:
-                server.active -= 1
-                if job is not None:
-                    self._jobs.discard(job)
-                if server.retired and not server.active:
-                    self._retired.remove(server)
-                    server.close()
-
-        job = Job(Handles(handles[0], ours, *(read for read, _ in pipes)), limits, cgroup, baseline, spawn_ms, done)
+        handles = Handles(seat.pidfd, seat.status, *(read for read, _ in pipes))
+        job = Job(handles, limits, seat.cgroup, baseline, spawn_ms, lambda: self._done(server, job))
         self._jobs.add(job)
         return job
+
+    def _done(self, server: ForkServer, job: Job) -> None:
+        """After a job, in its thread: make the next seat, or let a retired zygote go."""
+        with self._lock:
+            self._jobs.discard(job)
+            server.active -= 1
+            if server.retired:
+                if not server.active:
+                    self._retired.remove(server)
+                    server.close()
+            elif not self._closed and server.spare is None and server.alive:
+                with contextlib.suppress(OSError):  # the next start tries again, and tells
+                    server.spare = server.seat(self._cgroups)
 
 
 def _cgroups() -> tuple[Cgroups | None, str | None]:

@@ -68,11 +68,8 @@ def job_flags(scratch: bool) -> int:
     return flags | linux.CLONE_NEWNS if scratch else flags
 
 
-def furnish_job(zygote_uid: int, zygote_gid: int, proc: int, scratch: tuple[int, int] | None, own_proc: bool) -> None:
-    """Inside a job's fresh namespaces: map its one uid, mount a scratch of (bytes, files) and its own /proc."""
-    linux.map_ids(JOB_UID, zygote_uid, zygote_gid, proc)
-    if scratch is None:
-        return
+def furnish(scratch: tuple[int, int], own_proc: bool) -> None:
+    """Inside a job's fresh namespaces, ids mapped: mount a scratch folder of (bytes, files) and its own /proc."""
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
     linux.mount("job", "/job", "tmpfs", flags, f"size={scratch[0]},nr_inodes={scratch[1]},mode=700")

@@ -97,7 +97,8 @@ def main() -> None:
         pid = linux.fork(namespaces.job_flags(scratch=True))
         if pid == 0:
             try:
-                namespaces.furnish_job(uid, gid, proc, (1 << 20, 16), own_proc=True)
+                linux.map_ids(namespaces.JOB_UID, uid, gid, proc)
+                namespaces.furnish((1 << 20, 16), own_proc=True)
                 os._exit(0)
             except OSError as error:
                 os.write(out, json.dumps(str(error)).encode())

@@ -82,7 +82,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
 
 
 def _serve(channel: socket.socket, house: Household) -> None:
-    """Start a job an order; tell each job's own status socket when its init has ended."""
+    """Clone an init an order; tell each init's own status socket when it has ended."""
     living: dict[int, tuple[int, socket.socket]] = {}
     poll = select.poll()
     poll.register(channel, select.POLLIN)
@@ -97,36 +97,29 @@ def _serve(channel: socket.socket, house: Household) -> None:
                 for pidfd in living:
                     _kill(pidfd)
                 return
-            started = _start(house, order, handles)
+            started = _start(house, socket.socket(fileno=handles[0]))
             if started is not None:
                 pidfd, pid, status = started
                 living[pidfd] = (pid, status)
                 poll.register(pidfd, select.POLLIN)
 
 
-def _start(house: Household, order: dict[str, Any], handles: list[int]) -> tuple[int, int, socket.socket] | None:
-    status = socket.socket(fileno=handles[0])
-    streams = handles[1:]
-    began = time.perf_counter()
+def _start(house: Household, status: socket.socket) -> tuple[int, int, socket.socket] | None:
+    """Clone an init that waits at its end of `status` for a job."""
     flags = namespaces.job_flags(PROFILES[house.kind].scratch) if house.strong else 0
-    pid = -1
     try:
         pid = linux.fork(flags)
     except OSError as error:
-        control.send(status, {"error": f"no process for the job: {error}"})
+        control.send(status, {"error": f"no process for a job: {error}"})
         status.close()
         return None
-    finally:
-        if pid != 0:
-            for fd in streams:
-                os.close(fd)
     if pid == 0:
-        job_init.run(house, status, order, streams)
+        job_init.run(house, status)
     pidfd = os.pidfd_open(pid)
     try:
-        control.send(status, {"started_ms": (time.perf_counter() - began) * 1e3}, [pidfd])
+        control.send(status, {"waiting": True}, [pidfd])
     except OSError:
-        _kill(pidfd)  # the supervisor gave up before the job began
+        _kill(pidfd)  # the supervisor gave up meanwhile
     return pidfd, pid, status
 
 

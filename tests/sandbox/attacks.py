@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from planted import CANARY, Planted, descendants, lives
+from planted import CANARY, Planted, lives, processes, zygotes
 
 from sandbox.launcher import Job, JobLimits, JobOutcome, Sandbox
 
@@ -76,14 +76,6 @@ def room() -> tuple[int, int]:
     """Free bytes and free inodes of the machine's temporary folder."""
     space = os.statvfs("/tmp")
     return space.f_bavail * space.f_frsize, space.f_favail
-
-
-def zygotes(box: Sandbox) -> list[int]:
-    return [server.process.pid for server in box._servers.values()]
-
-
-def processes(box: Sandbox) -> set[int]:
-    return {child for pid in zygotes(box) for child in descendants(pid) if lives(child)}
 
 
 # Each check raises AssertionError, saying what got through.

@@ -6,9 +6,13 @@ import contextlib
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sandbox import linux
+from sandbox.launcher import Sandbox
 
 CANARY = "CANARY"
 PORTS = (6379, 8000, 8080)
@@ -88,3 +92,17 @@ def lives(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def zygotes(box: Sandbox) -> list[int]:
+    return [server.process.pid for server in box._servers.values()]
+
+
+def processes(box: Sandbox) -> set[int]:
+    """Living processes of zygotes and jobs, without the inits that wait for a next job; looks when all of them wait."""
+    servers = box._servers.values()
+    end = time.monotonic() + 1
+    while any(server.spare is None for server in servers) and time.monotonic() < end:
+        time.sleep(0.005)
+    waiting = {linux.pid_of(server.spare.pidfd) for server in servers if server.spare is not None}
+    return {child for pid in zygotes(box) for child in descendants(pid) if lives(child)} - waiting
