@@ -1,0 +1,30 @@
+"""Runs PTX on the CPU: text to a module, a module's entry to native code, and launches on an arena of memory."""
+
+from emulator.prewarm import prewarm
+from emulator.runtime.arena import Buffer, Memory, OutOfMemory
+from emulator.runtime.compile import CompileProblems, Options, compile_entry
+from emulator.runtime.compiled import CompiledEntry
+from emulator.runtime.faults import BufferRelation, Fault
+from emulator.runtime.launch import LaunchError, Loaded, Outcome, launch
+from emulator.syntax import Module, Problem, SourceLocation, parse
+
+__all__ = [
+    "Buffer",
+    "BufferRelation",
+    "CompileProblems",
+    "CompiledEntry",
+    "Fault",
+    "LaunchError",
+    "Loaded",
+    "Memory",
+    "Module",
+    "Options",
+    "OutOfMemory",
+    "Outcome",
+    "Problem",
+    "SourceLocation",
+    "compile_entry",
+    "launch",
+    "parse",
+    "prewarm",
+]

@@ -1,0 +1,118 @@
+"""Where things lie in the structures that compiled kernels and the run time share (byte offsets).
+
+The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS threads:
+
+    0   i32 stop              not 0: every thread of the kernel ends at its next back edge or block
+    4   i32 claimed           set by the first thread that reports a fault
+    8   i64 next block        taken atomically, `chunk` blocks at a time
+    16  i64 blocks            of the grid
+    24  ptr kernel            the compiled function of a gang
+    32  i32[3] grid           then 4 unused bytes
+    48  ptr parameters        the parameter block
+    56  ptr globals           i64 address of each module variable, in the order of the compiled entry
+    64  ptr starts            i64 first address of each allocation, ascending
+    72  ptr sizes             i64 bytes of each allocation
+    80  i64 allocations
+    88  i64 shared bytes      static and dynamic, of one block
+    96  i64 local bytes       of one thread
+    104 i64 gangs             of a block
+    112 i64 frame bytes       of one gang
+    120 i64 chunk
+    128 the fault record      i32 kind, site, space, access; i64 size, address; i32 lane, gang; i64 block;
+                              ptr worker
+    184 ptr service           called for printf, assert, malloc and free
+    192 i64 dynamic shared bytes
+    200 i64 threads           of a block
+
+The **worker state** (`WORKER_*`) is one structure an OS thread:
+
+    0   i64 block             being run (x fastest)
+    8   i32 gang              being run
+    16  ptr sites             two i64 a site: first address, and how many accesses fit (0 = nothing known)
+    24  ptr shared            the block's shared memory
+    32  ptr frames            of the block's gangs
+    40  ptr local             local memory of the block's gangs, see below
+    48  ptr counters
+    56  i32 barriers          one bit for each barrier that some gang has used in this block
+    64  i32[16] arrivals      threads that arrived without waiting (bar.arrive)
+    128 i32[16] votes         of bar.red: threads whose predicate held
+    192 i32[16] results       of the last completed bar.red: votes
+    256 i32[16] totals        of the last completed bar.red: threads that took part
+
+The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
+
+    0   i32 state             0 at the start, k resumes behind suspension k, −1 is done
+    4   i32 alive             mask of lanes that have not ended
+    16  i32[16] waiting       lanes that wait at each barrier
+    80  i32[16] needed        threads that each barrier waits for; 0 is the whole block
+    192 registers
+
+Local memory is interleaved by 4-byte words, as on the hardware: byte `o` of lane `l` is at
+`(o & ~3)·width + 4·l + (o & 3)`, so that lanes which use one offset touch consecutive words.
+"""
+
+from __future__ import annotations
+
+CONTEXT_STOP = 0
+CONTEXT_CLAIMED = 4
+CONTEXT_NEXT_BLOCK = 8
+CONTEXT_BLOCKS = 16
+CONTEXT_KERNEL = 24
+CONTEXT_GRID = 32
+CONTEXT_PARAMETERS = 48
+CONTEXT_GLOBALS = 56
+CONTEXT_STARTS = 64
+CONTEXT_SIZES = 72
+CONTEXT_ALLOCATIONS = 80
+CONTEXT_SHARED_BYTES = 88
+CONTEXT_LOCAL_BYTES = 96
+CONTEXT_GANGS = 104
+CONTEXT_FRAME_BYTES = 112
+CONTEXT_CHUNK = 120
+CONTEXT_FAULT = 128
+CONTEXT_SERVICE = 184
+CONTEXT_DYNAMIC_SHARED = 192
+CONTEXT_THREADS = 200
+CONTEXT_BYTES = 256
+
+WORKER_BLOCK = 0
+WORKER_GANG = 8
+WORKER_SITES = 16
+WORKER_SHARED = 24
+WORKER_FRAMES = 32
+WORKER_LOCAL = 40
+WORKER_COUNTERS = 48
+WORKER_BARRIERS = 56
+WORKER_ARRIVALS = 64
+WORKER_VOTES = 128
+WORKER_RESULTS = 192
+WORKER_TOTALS = 256
+WORKER_BYTES = 320
+
+FRAME_STATE = 0
+FRAME_ALIVE = 4
+FRAME_WAITING = 16
+FRAME_NEEDED = 80
+FRAME_REGISTERS = 192
+
+# What the compiled function of a gang returns.
+DONE, SUSPENDED, STOPPED, FAULTED = 0, 1, 2, 3
+
+# Kinds of fault in the record.
+FAULT_KINDS = {
+    1: "out-of-bounds",
+    2: "misaligned",
+    3: "null",
+    4: "trap",
+    5: "assert",
+    6: "illegal-barrier",
+    7: "bad-function-pointer",
+    8: "unsupported",
+    9: "stack-overflow",
+}
+OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
+
+SPACES = ("generic", "global", "shared", "local", "const")
+SPACE_CODES = {name: code for code, name in enumerate(SPACES)}
+ACCESSES = ("read", "write", "atomic")
+READ, WRITE, ATOMIC = 0, 1, 2

@@ -1,0 +1,131 @@
+"""Atomic operations: the active lanes one after the other, each on its own address."""
+
+from __future__ import annotations
+
+from emulator.analysis.shapes import Shape
+from emulator.isa.form import Form
+from emulator.isa.lanes import Value
+from emulator.lowering import abi
+from emulator.lowering.access import Access
+from emulator.lowering.addresses import Addresses
+from emulator.lowering.emitter import LIKELY, Emitter
+from emulator.lowering.memory import Mask, MemoryLowering
+
+
+class AtomicLowering:
+    def __init__(self, emitter: Emitter, addresses: Addresses, memory: MemoryLowering) -> None:
+        self.emitter = emitter
+        self.lanes = emitter.lanes
+        self.addresses = addresses
+        self.memory = memory
+        self.width = emitter.width
+
+    def lower(
+        self, form: Form, access: Access, shape: Shape, operands: list[Value], mask: Mask, site: int, used: bool
+    ) -> Value | None:
+        """Updates memory; the old values, one a lane, where they are used."""
+        emitter, width = self.emitter, self.width
+        pointers = self._host_pointers(access, shape, mask, site)
+        places = emitter.temporary("ptr", width)
+        emitter.emit(f"store <{width} x ptr> {pointers}, ptr {places}, align 64")
+        stored: list[str] = []
+        for index, operand in enumerate(operands):
+            memory = emitter.temporary(operand.type, width, tag=2 + index)
+            if operand.lanes:
+                emitter.emit(f"store {operand}, ptr {memory}, align 64")
+            stored.append(memory)
+        result = emitter.temporary(access.llvm_type, width, tag=5)
+        before, loop, after = emitter.label, emitter.new_label("atomic"), emitter.new_label("after_atomic")
+        emitter.branch(loop)
+        emitter.place(loop)
+        left, rest = emitter.fresh(), emitter.fresh()
+        # The phi's second edge comes from the end of this loop, whose label is known only after the body.
+        phi_at = len(emitter.body)
+        emitter.emit("")
+        lane = emitter.put(f"call i{width} @llvm.cttz.i{width}(i{width} {left}, i1 true)")
+        emitter.declare(f"declare i{width} @llvm.cttz.i{width}(i{width}, i1)")
+        place = emitter.put(f"getelementptr ptr, ptr {places}, i{width} {lane}")
+        pointer = emitter.put(f"load ptr, ptr {place}")
+        scalars = [
+            self._element(operand, memory, lane) for operand, memory in zip(operands, stored, strict=True)
+        ]
+        old = self._update(form, access, pointer, scalars)
+        if used:
+            target = emitter.put(f"getelementptr {old.type}, ptr {result}, i{width} {lane}")
+            emitter.emit(f"store {old}, ptr {target}")
+        less = emitter.put(f"sub i{width} {left}, 1")
+        emitter.emit(f"{rest} = and i{width} {left}, {less}")
+        more = emitter.put(f"icmp ne i{width} {rest}, 0")
+        emitter.body[phi_at] = (
+            f"  {left} = phi i{width} [ {mask.word}, %{before} ], [ {rest}, %{emitter.label} ]"
+        )
+        emitter.branch_if(more, loop, after)
+        emitter.place(after)
+        if not used:
+            return None
+        load = f"load <{width} x {access.llvm_type}>, ptr {result}, align 64"
+        return emitter.value(load, access.llvm_type, width)
+
+    def _element(self, operand: Value, memory: str, lane: str) -> Value:
+        if not operand.lanes:
+            return operand
+        place = self.emitter.put(f"getelementptr {operand.type}, ptr {memory}, i{self.width} {lane}")
+        return self.emitter.value(f"load {operand.type}, ptr {place}", operand.type)
+
+    def _host_pointers(self, access: Access, shape: Shape, mask: Mask, site: int) -> str:
+        emitter = self.emitter
+        vector = self.addresses.vector(shape)
+        ok = self.addresses.lanes_in_bounds(access, vector, mask.word, site)
+        near, far, after = (emitter.new_label(name) for name in ("near", "far", "located"))
+        emitter.branch_if(ok, near, far, LIKELY)
+        emitter.place(near)
+        first = self.addresses.pointers(access, vector)
+        near_end = emitter.label
+        emitter.branch(after)
+        emitter.place(far)
+        found = emitter.temporary("ptr", self.width, tag=6)
+        self.memory.slow_call("resolve", access, vector, mask.word, site, 0, found)
+        second = emitter.put(f"load <{self.width} x ptr>, ptr {found}, align 64")
+        far_end = emitter.label
+        emitter.branch(after)
+        emitter.place(after)
+        return emitter.phi(f"<{self.width} x ptr>", (first, near_end), (second, far_end))
+
+    def _update(self, form: Form, access: Access, pointer: str, operands: list[Value]) -> Value:
+        assert form.atomic is not None
+        emitter, type = self.emitter, access.llvm_type
+        align = f"align {access.size}"
+        if access.space == "shared":
+            # The gangs of a block run on one thread, so nobody can come between.
+            old = emitter.value(f"load {type}, ptr {pointer}, {align}", type)
+            new = form.atomic.combine(self.lanes, old, operands)
+            emitter.emit(f"store {new}, ptr {pointer}, {align}")
+            return old
+        if form.atomic.rmw is not None:
+            return emitter.value(f"atomicrmw {form.atomic.rmw} ptr {pointer}, {operands[0]} seq_cst, {align}", type)
+        return self._compare_and_swap(form, access, pointer, operands)
+
+    def _compare_and_swap(self, form: Form, access: Access, pointer: str, operands: list[Value]) -> Value:
+        assert form.atomic is not None
+        emitter, type = self.emitter, access.llvm_type
+        bits = f"i{8 * access.size}"
+        first = emitter.put(f"load atomic {bits}, ptr {pointer} monotonic, align {access.size}")
+        before, loop, done = emitter.label, emitter.new_label("swap"), emitter.new_label("swapped")
+        emitter.branch(loop)
+        emitter.place(loop)
+        seen, known = emitter.fresh(), emitter.fresh()
+        phi_at = len(emitter.body)
+        emitter.emit("")
+        old = self.lanes.bitcast(Value(known, bits, 0), type)
+        combine = form.atomic.combine_global if access.space == "global" else form.atomic.combine
+        new = self.lanes.bitcast((combine or form.atomic.combine)(self.lanes, old, operands), bits)
+        pair = emitter.put(f"cmpxchg ptr {pointer}, {bits} {known}, {new} seq_cst seq_cst, align {access.size}")
+        emitter.emit(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
+        ok = emitter.put(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
+        emitter.body[phi_at] = f"  {known} = phi {bits} [ {first}, %{before} ], [ {seen}, %{emitter.label} ]"
+        emitter.branch_if(ok, done, loop)
+        emitter.place(done)
+        return self.lanes.bitcast(Value(known, bits, 0), type)
+
+
+ACCESS_KIND = abi.ATOMIC

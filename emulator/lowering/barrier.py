@@ -1,0 +1,126 @@
+"""Barriers: the gang saves its live registers in its frame, returns, and resumes when the block has arrived."""
+
+from __future__ import annotations
+
+from emulator.isa.lanes import Value
+from emulator.lowering import abi
+from emulator.lowering.emitter import Emitter
+from emulator.lowering.registers import RegisterFile, Slot
+from emulator.syntax.nodes import Instruction, Operand
+
+
+class BarrierLowering:
+    def __init__(self, emitter: Emitter, registers: RegisterFile) -> None:
+        self.emitter = emitter
+        self.lanes = emitter.lanes
+        self.registers = registers
+        self.frame_bytes = abi.FRAME_REGISTERS
+        self.resumes: list[str] = []  # label of the code behind suspension k + 1
+
+    def field(self, base: str, offset: int) -> str:
+        return self.emitter.put(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def _indexed(self, base: str, offset: int, index: Value) -> str:
+        start = self.field(base, offset)
+        return self.emitter.put(f"getelementptr i32, ptr {start}, {index}")
+
+    def _add(self, pointer: str, amount: Value) -> None:
+        old = self.emitter.value(f"load i32, ptr {pointer}", "i32")
+        self.emitter.emit(f"store {self.lanes.add(old, amount)}, ptr {pointer}")
+
+    def _note_use(self, number: Value) -> None:
+        """Tells the scheduler which barriers it has to look at."""
+        used = self.field("%tls", abi.WORKER_BARRIERS)
+        old = self.emitter.value(f"load i32, ptr {used}", "i32")
+        bit = self.lanes.binary("shl", self.lanes.const("i32", 1), number)
+        self.emitter.emit(f"store {self.lanes.or_(old, bit)}, ptr {used}")
+
+    def number_and_count(self, instruction: Instruction) -> tuple[Value, Value]:
+        """The barrier's number (0 to 15) and how many threads it waits for (0: the whole block)."""
+        operands = list(instruction.operands[1:] if "red" in instruction.modifiers else instruction.operands)
+        if "red" in instruction.modifiers:
+            operands.pop()  # the predicate
+        number = self._scalar(operands[0]) if operands else self.lanes.const("i32", 0)
+        count = self._scalar(operands[1]) if len(operands) > 1 else self.lanes.const("i32", 0)
+        return self.lanes.and_(number, self.lanes.const("i32", 15)), count
+
+    def _scalar(self, operand: Operand) -> Value:
+        return self.lanes.extract(self.registers.typed(operand, "i32"), 0)
+
+    def arrive(self, instruction: Instruction, mask: str) -> None:
+        """bar.arrive: counts without waiting."""
+        number, count = self.number_and_count(instruction)
+        self._note_use(number)
+        self._add(self._indexed("%tls", abi.WORKER_ARRIVALS, number), self._population(mask))
+        self.emitter.emit(f"store {count}, ptr {self._indexed('%frame', abi.FRAME_NEEDED, number)}")
+
+    def _population(self, mask: str) -> Value:
+        return self.lanes.call("llvm.ctpop", Value(mask, "i32", 0))
+
+    def wait(self, instruction: Instruction, mask: str, saved: list[Slot]) -> tuple[str, Value]:
+        """Suspends the gang with the slots saved; returns where it resumes and the barrier's number there.
+
+        The caller has flushed the registers; what follows this call is emitted behind the suspension.
+        """
+        emitter = self.emitter
+        number, count = self.number_and_count(instruction)
+        self._note_use(number)
+        if "red" in instruction.modifiers:
+            predicate = self.lanes.splat(self.registers.typed(instruction.operands[-1], "i1"))
+            bits = emitter.put(f"bitcast {predicate} to i{emitter.width}")
+            held = emitter.put(f"and i{emitter.width} {bits}, {mask}")
+            self._add(self._indexed("%tls", abi.WORKER_VOTES, number), self._population(held))
+        emitter.emit(f"store i32 {mask}, ptr {self.field('%frame', abi.FRAME_ALIVE)}")
+        emitter.emit(f"store i32 {mask}, ptr {self._indexed('%frame', abi.FRAME_WAITING, number)}")
+        emitter.emit(f"store {count}, ptr {self._indexed('%frame', abi.FRAME_NEEDED, number)}")
+        return self.suspend(saved), number
+
+    def suspend(self, saved: list[Slot]) -> str:
+        """Saves the slots, returns SUSPENDED, and starts the code that restores them."""
+        emitter = self.emitter
+        places: list[tuple[Slot, int]] = []
+        offset = abi.FRAME_REGISTERS
+        for slot in sorted(set(saved), key=lambda s: (-_bytes(s[1]), s[0])):
+            size = _bytes(slot[1])
+            offset = (offset + min(size, 64) - 1) // min(size, 64) * min(size, 64)
+            places.append((slot, offset))
+            offset += size
+        self.frame_bytes = max(self.frame_bytes, (offset + 63) // 64 * 64)
+        for (pointer, type), place in places:
+            value = emitter.put(f"load {type}, ptr {pointer}")
+            emitter.emit(f"store {type} {value}, ptr {self.field('%frame', place)}, align {_alignment(type)}")
+        label = emitter.new_label("restore")
+        self.resumes.append(label)
+        emitter.emit(f"store i32 {len(self.resumes)}, ptr {self.field('%frame', abi.FRAME_STATE)}")
+        emitter.emit(f"ret i32 {abi.SUSPENDED}")
+        emitter.place(label)
+        for (pointer, type), place in places:
+            value = emitter.put(f"load {type}, ptr {self.field('%frame', place)}, align {_alignment(type)}")
+            emitter.emit(f"store {type} {value}, ptr {pointer}")
+        return label
+
+    def reduced(self, instruction: Instruction) -> Value:
+        """The result of bar.red, behind its suspension."""
+        number, _ = self.number_and_count(instruction)
+        votes = self.emitter.value(f"load i32, ptr {self._indexed('%tls', abi.WORKER_RESULTS, number)}", "i32")
+        if "popc" in instruction.modifiers:
+            return votes
+        if "or" in instruction.modifiers:
+            return self.lanes.icmp("ne", votes, self.lanes.const("i32", 0))
+        total = self.emitter.value(f"load i32, ptr {self._indexed('%tls', abi.WORKER_TOTALS, number)}", "i32")
+        return self.lanes.icmp("eq", votes, total)
+
+
+def _bytes(type: str) -> int:
+    if type[0] == "<":
+        count, _, element = type[1:-1].partition(" x ")
+        return max(1, int(count) * _bits(element) // 8)
+    return max(1, _bits(type) // 8)
+
+
+def _alignment(type: str) -> int:
+    return min(64, 1 << (_bytes(type).bit_length() - 1))
+
+
+def _bits(element: str) -> int:
+    return {"float": 32, "double": 64, "half": 16, "bfloat": 16}.get(element) or int(element[1:])

@@ -1,0 +1,159 @@
+"""Special registers, addresses of module variables and kernel parameters: what the prelude of a gang loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from emulator.analysis.classify import special_shape
+from emulator.analysis.flat import FlatKernel
+from emulator.analysis.gang import Gang
+from emulator.analysis.shapes import Scalar, Shape, affine, uniform, varying
+from emulator.isa.lanes import Value
+from emulator.lowering import abi
+from emulator.lowering.emitter import Emitter, IrScalars
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+_CONSTANTS = {
+    "%nsmid": 132, "%smid": 0, "%gridid": 1, "%nwarpid": 64, "%total_smem_size": 0, "%aggr_smem_size": 0,
+    "%clusterid.x": 0, "%clusterid.y": 0, "%clusterid.z": 0, "%nclusterid.x": 1, "%nclusterid.y": 1,
+    "%nclusterid.z": 1, "%cluster_ctaid.x": 0, "%cluster_ctaid.y": 0, "%cluster_ctaid.z": 0,
+    "%cluster_nctaid.x": 1, "%cluster_nctaid.y": 1, "%cluster_nctaid.z": 1, "%cluster_ctarank": 0,
+    "%cluster_nctarank": 1, "%is_explicit_cluster": 0,
+}  # fmt: skip
+SPECIAL_REGISTERS = frozenset(
+    [f"%{root}.{axis}" for root in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    + ["%laneid", "%warpid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
+       "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
+       "%dynamic_smem_size", "%envreg0", "%envreg1", "%envreg2"]
+    + list(_CONSTANTS)
+)  # fmt: skip
+_LANE_MASKS: dict[str, Callable[[int], int]] = {
+    "%lanemask_eq": lambda lane: 1 << lane,
+    "%lanemask_le": lambda lane: (2 << lane) - 1,
+    "%lanemask_lt": lambda lane: (1 << lane) - 1,
+    "%lanemask_ge": lambda lane: 0xFFFFFFFF & ~((1 << lane) - 1),
+    "%lanemask_gt": lambda lane: 0xFFFFFFFF & ~((2 << lane) - 1),
+}
+
+
+class SpecialRegisters:
+    def __init__(self, emitter: Emitter, flat: FlatKernel, gang: Gang) -> None:
+        self.emitter = emitter
+        self.flat = flat
+        self.gang = gang
+        self.scalars = IrScalars(emitter)
+        self.tables: list[str] = []  # module-level constants
+        self._known: dict[str, Scalar] = {}
+        self._parameters = {p.name: p for p in flat.entry.parameters}
+        self._global_index = {name: index for index, name in enumerate(flat.globals)}
+
+    def _once(self, key: str, instruction: str) -> Scalar:
+        """A value that the prelude computes at the first use."""
+        if key not in self._known:
+            with self.emitter.in_prelude():
+                self._known[key] = self.emitter.put(instruction)
+        return self._known[key]
+
+    def _load_once(self, key: str, type: str, pointer: str, offset: int) -> Scalar:
+        if key not in self._known:
+            with self.emitter.in_prelude():
+                address = self.emitter.put(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+                self._known[key] = self.emitter.put(f"load {type}, ptr {address}, !invariant.load !2")
+        return self._known[key]
+
+    def context(self, name: str, type: str, offset: int) -> Scalar:
+        """A field of the launch context that never changes."""
+        return self._load_once(f"context {name} {type}", type, "%ctx", offset)
+
+    def global_address(self, name: str) -> Scalar:
+        if name in self._parameters:
+            block = self._once("parameters", f"ptrtoint ptr {self.parameter_block()} to i64")
+            return self.scalars.add(block, self._parameters[name].offset, 64)
+        index = self._global_index[name]
+        table = str(self.context("globals", "ptr", abi.CONTEXT_GLOBALS))
+        return self._load_once(f"global {name}", "i64", table, 8 * index)
+
+    def is_parameter(self, name: str) -> bool:
+        return name in self._parameters
+
+    def parameter_block(self) -> str:
+        return str(self.context("parameters", "ptr", abi.CONTEXT_PARAMETERS))
+
+    def parameter(self, name: str, offset: int, type: str) -> Scalar:
+        """The value of a kernel parameter, or of a piece of one."""
+        position = self._parameters[name].offset + offset
+        return self._load_once(f"parameter {position} {type}", type, self.parameter_block(), position)
+
+    def parameter_bytes(self, name: str) -> int:
+        return self._parameters[name].size
+
+    def read(self, name: str) -> Shape:
+        root, _, axis = name.partition(".")
+        if root == "%tid":
+            return self._thread_index(_AXES[axis])
+        if root == "%ntid":
+            return uniform("i32", self.gang.block[_AXES[axis]])
+        if root == "%ctaid":
+            return uniform("i32", f"%b{axis}")
+        if root == "%nctaid":
+            return uniform("i32", self.context(f"grid {axis}", "i32", abi.CONTEXT_GRID + 4 * _AXES[axis]))
+        if name == "%laneid":
+            return affine(0, tuple(range(self.gang.width)), 31, self.scalars)
+        if name == "%warpid":
+            return uniform("i32", "%w")
+        if name in _LANE_MASKS:
+            masks = [_LANE_MASKS[name](lane % 32) for lane in range(self.gang.width)]
+            return varying("i32", self.emitter.lanes.lane_constants("i32", masks).text)
+        if name in _CONSTANTS:
+            return uniform(special_shape(name, self.gang).type, _CONSTANTS[name])
+        if name.startswith(("%clock", "%globaltimer")):
+            return self._clock(name)
+        if name == "%dynamic_smem_size":
+            return uniform("i32", self.context("dynamic shared", "i32", abi.CONTEXT_DYNAMIC_SHARED))
+        return uniform("i32", 0)
+
+    def _clock(self, name: str) -> Shape:
+        self.emitter.declare("declare i64 @llvm.readcyclecounter()")
+        ticks = self.emitter.put("call i64 @llvm.readcyclecounter()")
+        if name in ("%clock64", "%globaltimer"):
+            return uniform("i64", ticks)
+        if name.endswith("_hi"):
+            ticks = self.emitter.put(f"lshr i64 {ticks}, 32")
+        return uniform("i32", self.emitter.put(f"trunc i64 {ticks} to i32"))
+
+    def _thread_index(self, axis: int) -> Shape:
+        layout = self.gang.layout(axis)
+        if layout.pattern is None:
+            return self._computed_index(axis)
+        bases = layout.bases
+        if len(set(bases)) == 1:
+            base: Scalar = bases[0]
+        elif all(base == bases[1] * index for index, base in enumerate(bases)):
+            base = self._once(f"tid base {axis}", f"mul i32 %w, {bases[1]}")
+        else:
+            base = self._table_entry(axis, bases)
+        return affine(base, layout.pattern, layout.align, self.scalars)
+
+    def _table_entry(self, axis: int, bases: tuple[int, ...]) -> Scalar:
+        """Irregular bases of gangs are looked up in a constant table."""
+        key = f"tid base {axis}"
+        if key not in self._known:
+            elements = ", ".join(f"i32 {base}" for base in bases)
+            self.tables.append(f"@tid{axis} = private constant [{len(bases)} x i32] [{elements}]")
+            with self.emitter.in_prelude():
+                pointer = self.emitter.put(f"getelementptr i32, ptr @tid{axis}, i32 %w")
+                self._known[key] = self.emitter.put(f"load i32, ptr {pointer}, !invariant.load !2")
+        return self._known[key]
+
+    def _computed_index(self, axis: int) -> Shape:
+        """A block shape whose rows do not fit the gang: divide the thread's number."""
+        key = f"tid {axis}"
+        if key not in self._known:
+            x, y, _ = self.gang.block
+            with self.emitter.in_prelude():
+                lanes = self.emitter.lanes
+                first = lanes.binary("mul", lanes.const("i32", self.gang.width), Value("%w", "i32", 0))
+                thread = lanes.binary("add", first, lanes.lane_constants("i32", range(self.gang.width)))
+                row = lanes.binary("udiv", thread, lanes.const("i32", (1, x, x * y)[axis]))
+                self._known[key] = lanes.binary("urem", row, lanes.const("i32", self.gang.block[axis])).text
+        return varying("i32", self._known[key])

@@ -1,0 +1,85 @@
+"""The straight line from a module to a compiled entry."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from emulator.analysis.cfg import build_graph
+from emulator.analysis.classify import Classifier
+from emulator.analysis.flat import FlatKernel, align
+from emulator.analysis.gang import Gang
+from emulator.analysis.inline import FlattenProblem, flatten
+from emulator.analysis.liveness import analyse_liveness
+from emulator.lowering.kernel import KernelLowering, LoweredKernel
+from emulator.runtime.compiled import CompiledEntry, EntryParameter, ModuleVariable
+from emulator.runtime.jit import host_key, to_object
+from emulator.syntax.nodes import Module, Problem
+
+Dim3 = tuple[int, int, int]
+_MOST_THREADS = 1024
+# Above this many lines of IR the code generator's fast level is used: its time grows faster than the text.
+_FAST_ABOVE = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to compile. `fast` trades speed of the code for compile time; None decides by size."""
+
+    fast: bool | None = None
+
+
+class CompileProblems(Exception):
+    """The kernel cannot be compiled; `problems` says which instructions are at fault and where."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        first = problems[0]
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        super().__init__(f"PTX line {first.ptx_line}: {first.message}{more}")
+        self.problems = problems
+
+
+def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, LoweredKernel]:
+    """The LLVM text of an entry. Raises CompileProblems."""
+    if min(block) < 1 or block[0] * block[1] * block[2] > _MOST_THREADS:
+        raise CompileProblems([Problem(f"a block of {block} threads is not between 1 and {_MOST_THREADS}", 1)])
+    try:
+        flat = flatten(module, name)
+    except FlattenProblem as problem:
+        raise CompileProblems([problem.problem]) from None
+    graph, problems = build_graph(flat)
+    if problems:
+        raise CompileProblems(problems)
+    gang = Gang(block)
+    liveness = analyse_liveness(graph)
+    classes = Classifier(flat, graph, liveness, gang).run()
+    lowering = KernelLowering(flat, graph, liveness, classes, gang, has_dynamic=bool(flat.dynamic))
+    lowered = lowering.run()
+    if lowering.problems:
+        raise CompileProblems(lowering.problems)
+    return flat, lowered
+
+
+def compile_entry(module: Module, name: str, block: Dim3, options: Options = Options()) -> CompiledEntry:  # noqa: B008
+    """Compiles an entry for one block shape. Raises CompileProblems with every unsupported instruction."""
+    flat, lowered = lower_entry(module, name, block)
+    fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
+    variables = tuple(
+        ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
+        for key, v in flat.globals.items()
+    )
+    return CompiledEntry(
+        name, block, host_key(), to_object(lowered.ir, fast),
+        tuple(EntryParameter(p.name, p.size, p.offset) for p in flat.entry.parameters),
+        tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
+        align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
+        flat.local_bytes, lowered.frame_bytes, lowered.suspends,
+    )  # fmt: skip
+
+
+def _module_key(module: Module) -> str:
+    """Entries of one module share its variables."""
+    digest = hashlib.sha256()
+    for variable in module.variables.values():
+        digest.update(repr((variable.name, variable.size, variable.initial)).encode())
+    return digest.hexdigest()[:16]

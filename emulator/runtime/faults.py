@@ -1,0 +1,149 @@
+"""What went wrong in a launch, in terms of buffers, threads and source lines."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from emulator.lowering import abi
+from emulator.lowering.sites import Site
+from emulator.runtime.arena import Buffer, Memory
+from emulator.syntax.nodes import SourceLocation
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BufferRelation:
+    """How an address lies to the buffer that the access was meant for, or that is closest.
+
+    `offset` is in bytes from the buffer's start and may be negative or beyond `nbytes`.
+    """
+
+    name: str
+    offset: int
+    nbytes: int
+    relation: str  # "12 bytes past the end", "4 bytes before the start", "inside, misaligned"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault. Kinds: see `abi.FAULT_KINDS`, and 'timeout'."""
+
+    kind: str
+    message: str
+    space: str | None = None
+    access: str | None = None  # read write atomic
+    size: int = 0
+    address: int = 0
+    buffer: BufferRelation | None = None
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+    warp: int | None = None
+    lane: int | None = None
+    source: SourceLocation | None = None
+    ptx_line: int | None = None
+    form: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """The raw record of the launch context."""
+
+    kind: int
+    site: int
+    space: int
+    access: int
+    size: int
+    address: int
+    lane: int
+    gang: int
+    block: int
+    worker: int
+
+    @classmethod
+    def read(cls, context: bytes) -> FaultRecord:
+        return cls(*struct.unpack_from("<iiiiqQiiqQ", context, abi.CONTEXT_FAULT))
+
+
+def coordinates(index: int, extent: Dim3) -> Dim3:
+    return index % extent[0], index // extent[0] % extent[1], index // (extent[0] * extent[1])
+
+
+def relate(memory: Memory, address: int, size: int, intended: Buffer | None) -> BufferRelation | None:
+    """The relation of an access to the buffer its instruction used before, else to the closest one."""
+    buffer = intended or memory.nearest(address)
+    if buffer is None:
+        return None
+    offset = address - buffer.address
+    if offset < 0:
+        text = f"{-offset} bytes before the start"
+    elif offset >= buffer.nbytes:
+        text = f"{offset - buffer.nbytes} bytes past the end"
+    elif offset + size > buffer.nbytes:
+        text = f"the last {offset + size - buffer.nbytes} of {size} bytes lie past the end"
+    else:
+        text = "inside"
+    return BufferRelation(buffer.name, offset, buffer.nbytes, text)
+
+
+def describe(
+    record: FaultRecord, sites: list[Site], memory: Memory, intended: Buffer | None, grid: Dim3, block: Dim3,
+    shared_bytes: int, local_bytes: int, message: str | None,
+) -> Fault:  # fmt: skip
+    """The report of a record."""
+    kind = abi.FAULT_KINDS[record.kind]
+    site = sites[record.site] if 0 <= record.site < len(sites) else None
+    thread_number = record.gang * 32 + record.lane
+    thread = coordinates(thread_number, block)
+    block_index = coordinates(record.block, grid)
+    is_access = kind in ("out-of-bounds", "misaligned", "null")
+    space = abi.SPACES[record.space] if is_access else None
+    access = abi.ACCESSES[record.access] if is_access else None
+    relation: BufferRelation | None = None
+    if is_access and space in ("global", "generic", "const"):
+        relation = None if kind == "null" else relate(memory, record.address, record.size, intended)
+    elif is_access:
+        total = shared_bytes if space == "shared" else local_bytes
+        relation = _of_area(f"{space} memory", record.address, record.size, total)
+    text = message or _message(kind, space, access, record, relation)
+    return Fault(
+        kind, text, space, access, record.size if is_access else 0, record.address if is_access else 0, relation,
+        block_index, thread, record.gang, record.lane,
+        site.source if site else None, site.ptx_line if site else None, site.form if site else None,
+    )  # fmt: skip
+
+
+def _of_area(name: str, offset: int, size: int, total: int) -> BufferRelation:
+    signed = offset - (1 << 64) if offset >> 63 else offset - (1 << 32) if 1 << 31 <= offset < 1 << 32 else offset
+    if signed < 0:
+        text = f"{-signed} bytes before the start"
+    elif signed + size > total:
+        text = f"{max(0, signed - total)} bytes past the end"
+    else:
+        text = "inside"
+    return BufferRelation(name, signed, total, text)
+
+
+_VERBS = {"read": "reading", "write": "writing", "atomic": "updating"}
+
+
+def _message(
+    kind: str, space: str | None, access: str | None, record: FaultRecord, relation: BufferRelation | None
+) -> str:
+    verb = _VERBS.get(access or "", "using")
+    if kind == "null":
+        return f"{verb} {record.size} bytes through a null pointer (address {record.address:#x})"
+    if kind == "misaligned":
+        where = f" at byte {relation.offset} of '{relation.name}'" if relation else ""
+        return f"{verb} {record.size} bytes{where}: the address is not a multiple of {record.size}"
+    if kind == "out-of-bounds":
+        if relation is None:
+            return f"{verb} {record.size} bytes at address {record.address:#x}, outside of every buffer"
+        return f"{verb} {record.size} bytes of '{relation.name}' out of bounds: {relation.relation}"
+    return {
+        "trap": "the kernel executed a trap",
+        "assert": "an assertion failed",
+        "illegal-barrier": "threads wait at a barrier that the others never reach",
+        "bad-function-pointer": "a call through a pointer to no function of this signature",
+    }.get(kind, kind)

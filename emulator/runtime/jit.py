@@ -1,0 +1,93 @@
+"""LLVM through llvmlite: one set of process-wide options, IR to object bytes, and linking of objects.
+
+`prewarm()` does everything that may be needed before the process confines itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from emulator.runtime.support import SYMBOLS, support_ir
+
+# Sinking computations into the masked arms of accesses doubles the time of tiled kernels.
+_OPTIONS = ("-disable-machine-sink",)
+_names = itertools.count()
+
+
+class _Native:
+    """Set up once a process."""
+
+    def __init__(self) -> None:
+        for option in _OPTIONS:
+            llvm.set_option("emulator", option)
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.initialize_native_asmparser()
+        self.triple = llvm.get_process_triple()
+        self.cpu = llvm.get_host_cpu_name()
+        self.features = llvm.get_host_cpu_features().flatten()
+        self.machine = self.create_machine(2)
+        self.fast_machine = self.create_machine(1)
+        self.jit = llvm.create_lljit_compiler(self.create_machine(2), use_jit_link=True)
+
+    def create_machine(self, level: int) -> llvm.TargetMachine:
+        target = llvm.Target.from_triple(self.triple)
+        return target.create_target_machine(
+            cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small", jit=True
+        )
+
+
+@cache
+def native() -> _Native:
+    return _Native()
+
+
+def host_key() -> str:
+    """What object code depends on beside its source."""
+    return f"{native().cpu}:{native().features}:{llvm.llvm_version_info}"
+
+
+def to_object(ir: str, fast: bool = False) -> bytes:
+    """Compiles IR to an object file. `fast` trades code quality for compile time."""
+    host = native()
+    module = llvm.parse_assembly(ir)
+    module.triple = host.triple
+    machine = host.fast_machine if fast else host.machine
+    module.data_layout = str(machine.target_data)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    if not fast:
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    builder = llvm.create_pass_builder(machine, tuning)
+    passes.run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+class Linked:
+    """Object code in memory; it stays there as long as this object lives."""
+
+    def __init__(self, tracker: llvm.ResourceTracker, exports: tuple[str, ...]) -> None:
+        self._tracker = tracker
+        self.addresses = {name: tracker[name] for name in exports}
+
+
+def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Linked:
+    builder = llvm.JITLibraryBuilder()
+    builder.add_object_img(code)
+    for name, address in imports.items():
+        builder.import_symbol(name, address)
+    # Vector functions that the code generator may call (fmodf, memset) come from the C library.
+    builder.add_current_process()
+    for name in exports:
+        builder.export_symbol(name)
+    return Linked(builder.link(native().jit, f"kernel{next(_names)}"), exports)
+
+
+@cache
+def support() -> Linked:
+    return link(to_object(support_ir()), SYMBOLS, {})

@@ -1,0 +1,562 @@
+"""The support library in LLVM IR: bounds look-ups, slow accesses, fault records, and the scheduler of blocks.
+
+It is compiled once a process; kernels link against its symbols. See `lowering.abi` for the structures.
+"""
+
+from __future__ import annotations
+
+from emulator.lowering import abi
+
+_WIDTH = 32
+
+
+def _field(name: str, base: str, offset: int, type: str) -> str:
+    """IR that loads a field into %name."""
+    return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
+
+
+_RECORD = f"""
+define internal void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %space, i32 %access, i32 %size,
+                             i64 %address, i32 %lane) noinline cold {{
+  %claimed = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_CLAIMED}
+  %pair = cmpxchg ptr %claimed, i32 0, i32 1 seq_cst seq_cst
+  %first = extractvalue {{ i32, i1 }} %pair, 1
+  br i1 %first, label %write, label %out
+write:
+{_field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{_field("block", "%tls", abi.WORKER_BLOCK, "i64")}
+  %r0 = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_FAULT}
+  store i32 %kind, ptr %r0
+  %r1 = getelementptr i8, ptr %r0, i64 4
+  store i32 %site, ptr %r1
+  %r2 = getelementptr i8, ptr %r0, i64 8
+  store i32 %space, ptr %r2
+  %r3 = getelementptr i8, ptr %r0, i64 12
+  store i32 %access, ptr %r3
+  %r4 = getelementptr i8, ptr %r0, i64 16
+  %size64 = zext i32 %size to i64
+  store i64 %size64, ptr %r4
+  %r5 = getelementptr i8, ptr %r0, i64 24
+  store i64 %address, ptr %r5
+  %r6 = getelementptr i8, ptr %r0, i64 32
+  store i32 %lane, ptr %r6
+  %r7 = getelementptr i8, ptr %r0, i64 36
+  store i32 %gang, ptr %r7
+  %r8 = getelementptr i8, ptr %r0, i64 40
+  store i64 %block, ptr %r8
+  %r9 = getelementptr i8, ptr %r0, i64 48
+  store ptr %tls, ptr %r9
+  fence seq_cst
+  store volatile i32 1, ptr %ctx
+  br label %out
+out:
+  ret void
+}}
+
+define void @fault(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %mask) noinline cold {{
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 false)
+  call void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 0, i32 0, i32 0, i64 0, i32 %lane)
+  ret void
+}}
+"""
+
+# One lane's address to a host pointer; null where the access is at fault, which is then recorded.
+_HOST_POINTER = f"""
+define internal ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access,
+                                  i32 %extra, i32 %lane) noinline {{
+entry:
+  %size64 = zext i32 %size to i64
+  %below = sub i64 %size64, 1
+  %low = and i64 %address, %below
+  %odd = icmp ne i64 %low, 0
+  %tag = lshr i64 %address, 56
+  %generic = icmp eq i32 %space, 0
+  %tag32 = trunc i64 %tag to i32
+  %tagged = add i32 %tag32, 1
+  %istag = icmp ne i32 %tag32, 0
+  %small = icmp ule i32 %tag32, 2
+  %use0 = and i1 %generic, %istag
+  %use = and i1 %use0, %small
+  %plain = select i1 %generic, i32 1, i32 %space
+  %real = select i1 %use, i32 %tagged, i32 %plain
+  %cut = and i64 %address, {(1 << 56) - 1}
+  %offset = select i1 %use, i64 %cut, i64 %address
+  switch i32 %real, label %global [ i32 2, label %shared i32 3, label %local ]
+shared:
+{_field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
+{_field("shared.base", "%tls", abi.WORKER_SHARED, "ptr")}
+  %shared.pointer = getelementptr i8, ptr %shared.base, i64 %offset
+  br label %area
+local:
+{_field("local.size", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{_field("local.base", "%tls", abi.WORKER_LOCAL, "ptr")}
+{_field("gang", "%tls", abi.WORKER_GANG, "i32")}
+  %gang64 = zext i32 %gang to i64
+  %gang.bytes = mul i64 %local.size, {_WIDTH}
+  %gang.start = mul i64 %gang64, %gang.bytes
+  %row = and i64 %offset, -4
+  %row.start = mul i64 %row, {_WIDTH}
+  %inside = and i64 %offset, 3
+  %lane64 = zext i32 %lane to i64
+  %column = mul i64 %lane64, 4
+  %l0 = add i64 %gang.start, %row.start
+  %l1 = add i64 %l0, %inside
+  %l2 = add i64 %l1, %column
+  %local.pointer = getelementptr i8, ptr %local.base, i64 %l2
+  br label %area
+area:
+  %area.size = phi i64 [ %shared.size, %shared ], [ %local.size, %local ]
+  %area.pointer = phi ptr [ %shared.pointer, %shared ], [ %local.pointer, %local ]
+  %fits = icmp ule i64 %size64, %area.size
+  %most = sub i64 %area.size, %size64
+  %in = icmp ule i64 %offset, %most
+  %good = and i1 %fits, %in
+  br i1 %good, label %aligned, label %bad
+aligned:
+  br i1 %odd, label %bad, label %yes
+yes:
+  ret ptr %area.pointer
+global:
+{_field("starts", "%ctx", abi.CONTEXT_STARTS, "ptr")}
+{_field("sizes", "%ctx", abi.CONTEXT_SIZES, "ptr")}
+{_field("count", "%ctx", abi.CONTEXT_ALLOCATIONS, "i64")}
+  br label %search
+search:
+  %from = phi i64 [ 0, %global ], [ %from.next, %step ]
+  %to = phi i64 [ %count, %global ], [ %to.next, %step ]
+  %some = icmp ult i64 %from, %to
+  br i1 %some, label %step, label %found
+step:
+  %sum = add i64 %from, %to
+  %middle = lshr i64 %sum, 1
+  %middle.p = getelementptr i64, ptr %starts, i64 %middle
+  %middle.start = load i64, ptr %middle.p
+  %right = icmp ule i64 %middle.start, %address
+  %middle.next = add i64 %middle, 1
+  %from.next = select i1 %right, i64 %middle.next, i64 %from
+  %to.next = select i1 %right, i64 %to, i64 %middle
+  br label %search
+found:
+  %any = icmp ne i64 %from, 0
+  br i1 %any, label %candidate, label %bad
+candidate:
+  %index = sub i64 %from, 1
+  %start.p = getelementptr i64, ptr %starts, i64 %index
+  %start = load i64, ptr %start.p
+  %bytes.p = getelementptr i64, ptr %sizes, i64 %index
+  %bytes = load i64, ptr %bytes.p
+  %large = icmp ule i64 %size64, %bytes
+  %last = sub i64 %bytes, %size64
+  %distance = sub i64 %address, %start
+  %within = icmp ule i64 %distance, %last
+  %ok = and i1 %large, %within
+  br i1 %ok, label %check, label %bad
+check:
+  br i1 %odd, label %bad, label %fill
+fill:
+  %shift32 = call i32 @llvm.cttz.i32(i32 %size, i1 true)
+  %shift = zext i32 %shift32 to i64
+  %accesses = lshr i64 %bytes, %shift
+  %extra64 = zext i32 %extra to i64
+  %limit = call i64 @llvm.usub.sat.i64(i64 %accesses, i64 %extra64)
+{_field("sites", "%tls", abi.WORKER_SITES, "ptr")}
+  %site64 = zext i32 %site to i64
+  %slot.offset = shl i64 %site64, 4
+  %slot = getelementptr i8, ptr %sites, i64 %slot.offset
+  store i64 %start, ptr %slot
+  %slot.limit = getelementptr i8, ptr %slot, i64 8
+  store i64 %limit, ptr %slot.limit
+  %pointer = inttoptr i64 %address to ptr
+  ret ptr %pointer
+bad:
+  %reached = phi i1 [ false, %area ], [ true, %aligned ], [ false, %found ], [ false, %candidate ], [ true, %check ]
+  %is.plain = icmp ne i32 %real, 2
+  %is.plain2 = icmp ne i32 %real, 3
+  %plain.memory = and i1 %is.plain, %is.plain2
+  %tiny = icmp ult i64 %address, 65536
+  %null = and i1 %tiny, %plain.memory
+  %kind0 = select i1 %reached, i32 {abi.MISALIGNED}, i32 {abi.OUT_OF_BOUNDS}
+  %kind = select i1 %null, i32 {abi.NULL}, i32 %kind0
+  call void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %real, i32 %access, i32 %size, i64 %offset, i32 %lane)
+  ret ptr null
+}}
+
+define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %mask, i32 %size, i32 %space, i32 %access) noinline {{
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  %p = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access, i32 0, i32 %lane)
+  ret ptr %p
+}}
+"""
+
+
+def _copy(load: bool) -> str:
+    """Copies one lane's access between its place and the buffer; words of local memory lie apart."""
+    source, target = ("place", "data") if load else ("data", "place")
+    pieces = ""
+    for size, type, count in ((1, "i8", 1), (2, "i16", 1), (4, "i32", 1), (8, "i64", 1), (16, "i64", 2), (32, "i64", 4)):
+        step = size // count
+        pieces += f"copy{size}:\n"
+        for k in range(count):
+            pieces += (
+                f"  %s{size}.{k} = getelementptr i8, ptr %{source}, i64 {k * step}\n"
+                f"  %t{size}.{k} = getelementptr i8, ptr %{target}, i64 {k * step}\n"
+                f"  %v{size}.{k} = load {type}, ptr %s{size}.{k}\n"
+                f"  store {type} %v{size}.{k}, ptr %t{size}.{k}\n"
+            )
+        pieces += "  br label %next\n"
+    table = " ".join(f"i32 {size}, label %copy{size}" for size in (1, 2, 4, 8, 16, 32))
+    apart, packed = f"mul i64 %word, {4 * _WIDTH}", "mul i64 %word, 4"
+    return f"""
+  br i1 %apart, label %words, label %whole
+whole:
+  switch i32 %size, label %next [ {table} ]
+{pieces}
+words:
+  %word = phi i64 [ 0, %located ], [ %word.next, %words ]
+  %source.step = {apart if load else packed}
+  %target.step = {packed if load else apart}
+  %source.word = getelementptr i8, ptr %{source}, i64 %source.step
+  %target.word = getelementptr i8, ptr %{target}, i64 %target.step
+  %value = load i32, ptr %source.word
+  store i32 %value, ptr %target.word
+  %word.next = add i64 %word, 1
+  %word.end = mul i64 %word.next, 4
+  %more = icmp ult i64 %word.end, %size64
+  br i1 %more, label %words, label %next
+"""
+
+
+def _slow(name: str, access: int, body: str, element: str) -> str:
+    """A loop over active lanes that looks each up and then runs `body` on %place and the lane's %data."""
+    return f"""
+define i1 @{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %space, i32 %extra,
+                  ptr %buffer) noinline {{
+entry:
+  %size64 = zext i32 %size to i64
+  %none = icmp eq i32 %mask, 0
+  br i1 %none, label %out, label %lane.loop
+lane.loop:
+  %left = phi i32 [ %mask, %entry ], [ %left.next, %next ]
+  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %lane64 = zext i32 %lane to i64
+  %address.p = getelementptr i64, ptr %addresses, i64 %lane64
+  %address = load i64, ptr %address.p
+  %place = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 {access},
+                                  i32 %extra, i32 %lane)
+  %failed = icmp eq ptr %place, null
+  br i1 %failed, label %fail, label %located
+located:
+  %step = {element}
+  %data.offset = mul i64 %lane64, %step
+  %data = getelementptr i8, ptr %buffer, i64 %data.offset
+  %tag = lshr i64 %address, 56
+  %is.generic = icmp eq i32 %space, 0
+  %is.local.tag = icmp eq i64 %tag, 2
+  %generic.local = and i1 %is.generic, %is.local.tag
+  %is.local = icmp eq i32 %space, 3
+  %any.local = or i1 %generic.local, %is.local
+  %wide = icmp ugt i32 %size, 4
+  %apart = and i1 %any.local, %wide
+{body}
+next:
+  %less = sub i32 %left, 1
+  %left.next = and i32 %left, %less
+  %done = icmp eq i32 %left.next, 0
+  br i1 %done, label %out, label %lane.loop
+out:
+  ret i1 true
+fail:
+  ret i1 false
+}}
+"""
+
+
+_CALL = (
+    "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, "
+    "i32 %w, i32 %bx, i32 %by, i32 %bz)"
+)
+
+_RUN = f"""
+define i32 @run(ptr %ctx, ptr %tls) {{
+entry:
+{_field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
+{_field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
+{_field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
+{_field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
+{_field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{_field("chunk", "%ctx", abi.CONTEXT_CHUNK, "i64")}
+{_field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{_field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{_field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
+{_field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{_field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
+  %gang.local = mul i64 %local.bytes, {_WIDTH}
+  %suspends = icmp ne i64 %frame.bytes, 0
+  %next.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_NEXT_BLOCK}
+  %block.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BLOCK}
+  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+  br label %fetch
+fetch:
+  %first = atomicrmw add ptr %next.p, i64 %chunk monotonic
+  %over = icmp uge i64 %first, %blocks
+  br i1 %over, label %finished, label %chunk.start
+chunk.start:
+  %last.x = add i64 %first, %chunk
+  %last = call i64 @llvm.umin.i64(i64 %last.x, i64 %blocks)
+  br label %block
+block:
+  %i = phi i64 [ %first, %chunk.start ], [ %i.next, %block.done ]
+  %flag = load volatile i32, ptr %ctx
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %block.start, label %stopped
+block.start:
+  store i64 %i, ptr %block.p
+  %i32 = trunc i64 %i to i32
+  %bx = urem i32 %i32, %gx
+  %row = udiv i32 %i32, %gx
+  %by = urem i32 %row, %gy
+  %bz = udiv i32 %row, %gy
+  br i1 %suspends, label %scheduled, label %gang
+gang:
+  %g = phi i64 [ 0, %block.start ], [ %g.next, %gang.done ]
+  %w = trunc i64 %g to i32
+  store i32 %w, ptr %gang.p
+  %local.offset = mul i64 %g, %gang.local
+  %local = getelementptr i8, ptr %locals, i64 %local.offset
+  %rc = {_CALL.replace("%frame", "null")}
+  %fine = icmp eq i32 %rc, 0
+  br i1 %fine, label %gang.done, label %broken
+gang.done:
+  %g.next = add i64 %g, 1
+  %more = icmp ult i64 %g.next, %gangs
+  br i1 %more, label %gang, label %block.done
+scheduled:
+  %rs = call i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz)
+  %fine.s = icmp eq i32 %rs, 0
+  br i1 %fine.s, label %block.done, label %broken
+block.done:
+  %i.next = add i64 %i, 1
+  %again = icmp ult i64 %i.next, %last
+  br i1 %again, label %block, label %fetch
+broken:
+  %code = phi i32 [ %rc, %gang ], [ %rs, %scheduled ]
+  ret i32 %code
+stopped:
+  ret i32 {abi.STOPPED}
+finished:
+  ret i32 0
+}}
+"""
+
+# Runs the gangs of one block until all are done. A round lets every gang run that is not blocked; then each
+# barrier whose threads have all arrived is released. A round in which nothing moved is a deadlock.
+_SCHEDULE = f"""
+define internal i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz) noinline {{
+entry:
+{_field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
+{_field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{_field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{_field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{_field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
+{_field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
+{_field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{_field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
+  %gang.local = mul i64 %local.bytes, {_WIDTH}
+  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+  %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
+  %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
+  call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_BARRIERS}, i1 false)
+  br label %clear
+clear:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]
+  %c.offset = mul i64 %c, %frame.bytes
+  %c.frame = getelementptr i8, ptr %frames, i64 %c.offset
+  call void @llvm.memset.p0.i64(ptr %c.frame, i8 0, i64 {abi.FRAME_REGISTERS}, i1 false)
+  %c.alive = getelementptr i8, ptr %c.frame, i64 {abi.FRAME_ALIVE}
+  %c.first = mul i64 %c, {_WIDTH}
+  %c.left = sub i64 %threads, %c.first
+  %c.some = call i64 @llvm.umin.i64(i64 %c.left, i64 {_WIDTH})
+  %c.bit = shl i64 1, %c.some
+  %c.ones = sub i64 %c.bit, 1
+  %c.mask = trunc i64 %c.ones to i32
+  store i32 %c.mask, ptr %c.alive
+  %c.next = add i64 %c, 1
+  %c.more = icmp ult i64 %c.next, %gangs
+  br i1 %c.more, label %clear, label %round
+round:
+  br label %gang
+gang:
+  %g = phi i64 [ 0, %round ], [ %g.next, %gang.next ]
+  %moved = phi i32 [ 0, %round ], [ %moved.next, %gang.next ]
+  %alive = phi i32 [ 0, %round ], [ %alive.next, %gang.next ]
+  %f.offset = mul i64 %g, %frame.bytes
+  %frame = getelementptr i8, ptr %frames, i64 %f.offset
+  %state = load i32, ptr %frame
+  %is.done = icmp eq i32 %state, -1
+  br i1 %is.done, label %skip, label %look
+look:
+  %f.alive.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
+  %f.alive = load i32, ptr %f.alive.p
+  %f.waiting.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WAITING}
+  %f.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
+  %f.any = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
+  %f.not = xor i32 %f.any, -1
+  %f.can = and i32 %f.alive, %f.not
+  %blocked = icmp eq i32 %f.can, 0
+  br i1 %blocked, label %wait, label %go
+go:
+  %w = trunc i64 %g to i32
+  store i32 %w, ptr %gang.p
+  %local.offset = mul i64 %g, %gang.local
+  %local = getelementptr i8, ptr %locals, i64 %local.offset
+  %rc = {_CALL}
+  %bad = icmp ugt i32 %rc, {abi.SUSPENDED}
+  br i1 %bad, label %broken, label %ran
+ran:
+  %ended = icmp eq i32 %rc, {abi.DONE}
+  br i1 %ended, label %mark, label %gang.next
+mark:
+  store i32 -1, ptr %frame
+  %m.alive = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
+  store i32 0, ptr %m.alive
+  br label %gang.next
+skip:
+  br label %gang.next
+wait:
+  br label %gang.next
+gang.next:
+  %did = phi i32 [ 1, %ran ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %lives = phi i32 [ 1, %ran ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
+  %moved.next = or i32 %moved, %did
+  %alive.next = or i32 %alive, %lives
+  %g.next = add i64 %g, 1
+  %g.more = icmp ult i64 %g.next, %gangs
+  br i1 %g.more, label %gang, label %round.end
+round.end:
+  %finished = icmp eq i32 %alive.next, 0
+  br i1 %finished, label %good, label %barriers
+barriers:
+  %used = load i32, ptr %used.p
+  br label %barrier
+barrier:
+  %left = phi i32 [ %used, %barriers ], [ %left.next, %barrier.next ]
+  %released = phi i32 [ %moved.next, %barriers ], [ %released.next, %barrier.next ]
+  %none.left = icmp eq i32 %left, 0
+  br i1 %none.left, label %verdict, label %count
+count:
+  %id = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %id64 = zext i32 %id to i64
+  %id.offset = shl i64 %id64, 2
+  %less = sub i32 %left, 1
+  %left.next = and i32 %left, %less
+  %early.p = getelementptr i8, ptr %arrivals, i64 %id.offset
+  %early = load i32, ptr %early.p
+  br label %sum
+sum:
+  %s = phi i64 [ 0, %count ], [ %s.next, %sum ]
+  %here = phi i32 [ 0, %count ], [ %here.next, %sum ]
+  %all = phi i32 [ 0, %count ], [ %all.next, %sum ]
+  %need = phi i32 [ 0, %count ], [ %need.next, %sum ]
+  %s.offset = mul i64 %s, %frame.bytes
+  %s.frame = getelementptr i8, ptr %frames, i64 %s.offset
+  %s.alive.p = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_ALIVE}
+  %s.alive = load i32, ptr %s.alive.p
+  %s.waits = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_WAITING}
+  %s.wait.p = getelementptr i8, ptr %s.waits, i64 %id.offset
+  %s.wait = load i32, ptr %s.wait.p
+  %s.needs = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_NEEDED}
+  %s.need.p = getelementptr i8, ptr %s.needs, i64 %id.offset
+  %s.need = load i32, ptr %s.need.p
+  %s.alive.n = call i32 @llvm.ctpop.i32(i32 %s.alive)
+  %s.wait.n = call i32 @llvm.ctpop.i32(i32 %s.wait)
+  %here.next = add i32 %here, %s.wait.n
+  %all.next = add i32 %all, %s.alive.n
+  %need.next = call i32 @llvm.umax.i32(i32 %need, i32 %s.need)
+  %s.next = add i64 %s, 1
+  %s.more = icmp ult i64 %s.next, %gangs
+  br i1 %s.more, label %sum, label %judge
+judge:
+  %arrived = add i32 %here.next, %early
+  %counted = icmp ne i32 %need.next, 0
+  %wanted = select i1 %counted, i32 %need.next, i32 %all.next
+  %enough = icmp uge i32 %arrived, %wanted
+  %somebody = icmp ne i32 %arrived, 0
+  %open = and i1 %enough, %somebody
+  br i1 %open, label %release, label %barrier.next
+release:
+  store i32 0, ptr %early.p
+  %votes.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_VOTES}
+  %votes.p = getelementptr i8, ptr %votes.p0, i64 %id.offset
+  %votes = load i32, ptr %votes.p
+  store i32 0, ptr %votes.p
+  %results.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_RESULTS}
+  %results.p = getelementptr i8, ptr %results.p0, i64 %id.offset
+  store i32 %votes, ptr %results.p
+  %totals.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_TOTALS}
+  %totals.p = getelementptr i8, ptr %totals.p0, i64 %id.offset
+  store i32 %arrived, ptr %totals.p
+  br label %free
+free:
+  %r = phi i64 [ 0, %release ], [ %r.next, %free ]
+  %r.offset = mul i64 %r, %frame.bytes
+  %r.frame = getelementptr i8, ptr %frames, i64 %r.offset
+  %r.waits = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_WAITING}
+  %r.wait.p = getelementptr i8, ptr %r.waits, i64 %id.offset
+  store i32 0, ptr %r.wait.p
+  %r.needs = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_NEEDED}
+  %r.need.p = getelementptr i8, ptr %r.needs, i64 %id.offset
+  store i32 0, ptr %r.need.p
+  %r.next = add i64 %r, 1
+  %r.more = icmp ult i64 %r.next, %gangs
+  br i1 %r.more, label %free, label %freed
+freed:
+  br label %barrier.next
+barrier.next:
+  %opened = phi i32 [ 0, %judge ], [ 1, %freed ]
+  %released.next = or i32 %released, %opened
+  br label %barrier
+verdict:
+  %stuck = icmp eq i32 %released, 0
+  br i1 %stuck, label %deadlock, label %check.stop
+check.stop:
+  %flag = load volatile i32, ptr %ctx
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %round, label %stopped
+deadlock:
+  call void @fault(ptr %ctx, ptr %tls, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)
+  ret i32 {abi.FAULTED}
+broken:
+  ret i32 %rc
+stopped:
+  ret i32 {abi.STOPPED}
+good:
+  ret i32 0
+}}
+"""
+
+_DECLARATIONS = """
+declare i32 @llvm.cttz.i32(i32, i1)
+declare i32 @llvm.ctpop.i32(i32)
+declare i32 @llvm.umax.i32(i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.usub.sat.i64(i64, i64)
+declare i32 @llvm.vector.reduce.or.v16i32(<16 x i32>)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+SYMBOLS = ("slow_load", "slow_store", "resolve", "resolve_one", "fault", "run")
+
+
+def support_ir() -> str:
+    """The library's text."""
+    pointer_store = "  store ptr %place, ptr %data\n  br label %next"
+    return "\n".join((
+        _RECORD,
+        _HOST_POINTER,
+        _slow("slow_load", abi.READ, _copy(load=True), "add i64 %size64, 0"),
+        _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),
+        _slow("resolve", abi.ATOMIC, pointer_store, "add i64 8, 0"),
+        _SCHEDULE,
+        _RUN,
+        _DECLARATIONS,
+    ))  # fmt: skip
