@@ -72,6 +72,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                start_new_session=True,  # an interrupt from the terminal is for the supervisor alone
             )
         except BaseException:
             self.channel.close()

@@ -27,6 +27,7 @@ __all__ = ["Job", "JobLimits", "JobOutcome", "Sandbox", "SandboxUnavailable"]
 Mode = Literal["auto", "strong", "weak"]
 
 _EVENT_PIPE_SIZE = 1 << 20
+_KEPT_ROOT = "weak: only root can read the packages, so jobs keep uid 0, without its capabilities"
 
 
 class SandboxUnavailable(Exception):
@@ -61,7 +62,8 @@ class Sandbox:
         self._closed = False
         self._strong = False
         self._cgroups, without = _cgroups()
-        self.report = self._open(mode, [] if without is None else [f"no memory cgroup: {without}"])
+        self._notes = [] if without is None else [f"no memory cgroup: {without}"]
+        self.report = self._open(mode)
 
     def __enter__(self) -> Self:
         return self
@@ -96,9 +98,9 @@ class Sandbox:
         if self._cgroups is not None:
             self._cgroups.close()
 
-    def _open(self, mode: Mode, notes: list[str]) -> IsolationReport:
+    def _open(self, mode: Mode) -> IsolationReport:
         facts = kernel_facts()
-        reasons = list(notes)
+        reasons = self._notes
         for strong in {"auto": (True, False), "strong": (True,), "weak": (False,)}[mode]:
             self._strong = strong
             if not strong and not facts.landlock_abi:
@@ -132,8 +134,11 @@ class Sandbox:
 
     def _new_server(self, kind: str) -> ForkServer:
         drop_to = None
-        if not self._strong and os.getuid() == 0 and open_to_others(readable_paths(kind, strong=False)):
-            drop_to = NOBODY
+        if not self._strong and os.getuid() == 0:
+            if open_to_others(readable_paths(kind, strong=False)):
+                drop_to = NOBODY
+            elif _KEPT_ROOT not in self._notes:
+                self._notes.append(_KEPT_ROOT)
         return ForkServer(kind, self._strong, drop_to, self._preload)
 
     def _close_servers(self) -> None:

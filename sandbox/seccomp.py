@@ -33,7 +33,7 @@ _NAMESPACES = (
 _COMPUTE_TEXT = """
 read write close stat fstat lstat poll lseek munmap brk rt_sigaction rt_sigprocmask rt_sigreturn pread64
 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise dup dup2 pause nanosleep
-getitimer alarm setitimer getpid exit uname flock getdents getcwd chdir fchdir readlink umask gettimeofday
+getitimer alarm setitimer getpid exit uname getdents getcwd chdir fchdir readlink umask gettimeofday
 getrlimit getrusage sysinfo times getuid getgid geteuid getegid getppid getpgrp getgroups getresuid
 getresgid getpgid getsid rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack statfs fstatfs getpriority
 sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min mlock munlock arch_prctl
@@ -47,7 +47,7 @@ COMPUTE = _COMPUTE_TEXT.split()
 
 # For a job with a scratch folder of its own.
 _SCRATCH_TEXT = """
-fsync fdatasync truncate ftruncate rename mkdir rmdir creat link unlink symlink mkdirat unlinkat renameat
+flock fsync fdatasync truncate ftruncate rename mkdir rmdir creat link unlink symlink mkdirat unlinkat renameat
 renameat2 linkat symlinkat fallocate copy_file_range utimensat
 """
 SCRATCH = _SCRATCH_TEXT.split()
