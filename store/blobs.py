@@ -3,15 +3,15 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import unquote, urlsplit
 
 import redis
 
 from store import keys
+from store.capped_redis import CappedRedis
 from store.connections import connect_blocking
 from store.folder import Bytes, CappedFolder, write_whole
-from store.scripts import load
 from store.settings import Settings
 
 _DIGEST = re.compile("[0-9a-f]{64}")
@@ -97,23 +97,19 @@ class FileBlobs:
 
 
 class RedisBlobs:
-    """Blobs with a time to live under a cap; kept ones have neither."""
+    """Blobs with a time to live under a cap; kept ones have no time to live and a cap of their own."""
 
     def __init__(self, client: redis.Redis, cap_bytes: int, ttl_seconds: int) -> None:
         self._client = client
         self._cap = cap_bytes
-        self._ttl = ttl_seconds
-        self._prefix = f"{keys.PREFIX}blob:"
+        self._passing = CappedRedis(client, f"{keys.PREFIX}blob:", cap_bytes, ttl_seconds)
         self._kept = f"{keys.PREFIX}kept:"
-        self._put = load(client, "put_blob")
 
     def get(self, digest: str) -> bytes | None:
         if not _DIGEST.fullmatch(digest):
             return None
-        data = self._client.get(self._prefix + digest)
-        if data is None:
-            return cast(bytes | None, self._client.get(self._kept + digest))
-        return cast(bytes, data)
+        data = self._passing.get(digest)
+        return cast(bytes | None, self._client.get(self._kept + digest)) if data is None else data
 
     def view(self, digest: str) -> memoryview | None:
         data = self.get(digest)
@@ -121,27 +117,21 @@ class RedisBlobs:
 
     def put(self, data: Bytes) -> str:
         digest = digest_of(data)
-        put_capped(self._put, self._prefix, digest, data, self._cap, self._ttl)
+        self._passing.put(digest, data)
         return digest
 
     def keep(self, digest: str) -> bool:
+        """Keeps a blob for ever. False where it is not there; StorageFull."""
         if self._client.exists(self._kept + digest):
             return True
-        data = self._client.get(self._prefix + digest) if _DIGEST.fullmatch(digest) else None
+        data = self._passing.get(digest) if _DIGEST.fullmatch(digest) else None
         if data is None:
             return False
-        size = len(cast(bytes, data))
-        if self._client.incrby(f"{self._kept}total", size) > self._cap:
-            self._client.decrby(f"{self._kept}total", size)
+        if self._client.incrby(f"{self._kept}total", len(data)) > self._cap:
+            self._client.decrby(f"{self._kept}total", len(data))
             raise StorageFull
-        self._client.set(self._kept + digest, cast(bytes, data))
+        self._client.set(self._kept + digest, data)
         return True
 
     def check(self) -> None:
         self._client.ping()
-
-
-def put_capped(script: Any, prefix: str, key: str, data: Bytes, cap: int, ttl: int) -> None:
-    """Runs put_blob.lua; the bookkeeping of a prefix lies beside its values."""
-    names = [f"{prefix}{key}", f"{prefix}:uses", f"{prefix}:sizes", f"{prefix}:total"]
-    script(keys=names, args=[key, bytes(data), cap, ttl, prefix])

@@ -2,19 +2,16 @@
 
 import hashlib
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
-import redis
-
 from store import keys
-from store.blobs import put_capped
+from store.capped_redis import CappedRedis
 from store.connections import connect_blocking
 from store.folder import CappedFolder
-from store.scripts import load
 from store.settings import Settings
 
-_TTL = 7 * 24 * 3600
+TTL_SECONDS = 7 * 24 * 3600
 _CHECK = hashlib.sha256().digest_size
 
 
@@ -30,7 +27,8 @@ def open_cache(settings: Settings) -> Cache:
     if settings.blobs.startswith("file:"):
         root = Path(unquote(urlsplit(settings.blobs).path)).parent / "compile-cache"
         return FileCache(root, settings.cache_cap_bytes)
-    return RedisCache(connect_blocking(settings.redis, binary=True), settings.cache_cap_bytes)
+    client = connect_blocking(settings.redis, binary=True)
+    return CappedRedis(client, f"{keys.PREFIX}compiled:", settings.cache_cap_bytes, TTL_SECONDS)
 
 
 class FileCache:
@@ -48,17 +46,3 @@ class FileCache:
 
     def put(self, key: str, data: bytes) -> None:
         self._folder.put(key, hashlib.sha256(data).digest() + data)
-
-
-class RedisCache:
-    def __init__(self, client: redis.Redis, cap_bytes: int) -> None:
-        self._client = client
-        self._cap = cap_bytes
-        self._prefix = f"{keys.PREFIX}compiled:"
-        self._put = load(client, "put_blob")
-
-    def get(self, key: str) -> bytes | None:
-        return cast(bytes | None, self._client.get(self._prefix + key))
-
-    def put(self, key: str, data: bytes) -> None:
-        put_capped(self._put, self._prefix, key, data, self._cap, _TTL)

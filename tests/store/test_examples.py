@@ -1,0 +1,92 @@
+"""The front matter of examples."""
+
+from pathlib import Path
+
+import pytest
+
+from store.examples import ExampleError, load_examples, read_example
+
+FRONT = """title = "Scale"
+summary = "Multiplies."
+order = 2
+reference = "a * 2"
+views = { a = { shown_as = "plot" } }
+[[buffers]]
+name = "a"
+dtype = "float32"
+shape = [8]
+init = { kind = "arange" }
+[[steps]]
+kind = "launch"
+config = { grid = [1], block = [8] }
+arguments = [{ kind = "buffer", buffer = "a" }, { kind = "scalar", value = "2" }]
+"""
+CODE = "// Doubles.\n__global__ void scale(float *a, float f) { a[threadIdx.x] *= f; }\n"
+
+
+def write(folder: Path, front: str = FRONT, code: str = CODE, name: str = "scale.cu") -> Path:
+    path = folder / name
+    path.write_text(f"/*! warpyard\n{front}*/\n\n{code}")
+    return path
+
+
+def test_an_example(tmp_path: Path) -> None:
+    example = read_example(write(tmp_path))
+    assert (example.id, example.title, example.summary, example.reference) == (
+        "scale",
+        "Scale",
+        "Multiplies.",
+        "a * 2",
+    )
+    request = example.payload.request
+    assert request.source.text == CODE
+    assert request.buffers[0].shape == (8,)
+    assert request.steps[0].kind == "launch"
+    assert example.payload.title == "Scale"
+    assert example.payload.views["a"].shown_as == "plot"
+
+
+def test_the_order(tmp_path: Path) -> None:
+    write(tmp_path, FRONT.replace("order = 2", "order = 9"), name="a.cu")
+    write(tmp_path, name="b.cu")
+    write(tmp_path, FRONT.replace("order = 2", "order = 1.5"), name="c.cu")
+    assert [example.id for example in load_examples(tmp_path)] == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("title = ", "titel = "), "scale.cu: title: a text is required"),
+        (('"float32"', '"float31"'), "scale.cu: request.buffers.0.dtype: "),
+        (
+            ('buffer = "a"', 'buffer = "b"'),
+            "scale.cu: request.steps.0.arguments.0.buffer: no buffer is called b",
+        ),
+        (("shape = [8]", "shape = [8"), "scale.cu: the front matter is not TOML: "),
+        (("order = 2", "colour = 2"), "scale.cu: request.colour: this field is not known here"),
+        (("order = 2", "order = true"), "scale.cu: order: a number is required"),
+        (('value = "2"', "value = nan"), "scale.cu: "),
+        (('value = "2"', "value = 2020-01-01"), "scale.cu: "),
+    ],
+)
+def test_a_wrong_example_names_its_file_and_field(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    assert change[0] in FRONT
+    with pytest.raises(ExampleError) as error:
+        load_examples(write(tmp_path, FRONT.replace(*change)).parent)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", ["", CODE, "/*! warpyard\ntitle = 1\n", "\n/*! warpyard\n*/\n"])
+def test_the_front_matter_is_required(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.cu").write_text(text)
+    with pytest.raises(ExampleError, match=r"x\.cu: the first line must be"):
+        load_examples(tmp_path)
+
+
+def test_names(tmp_path: Path) -> None:
+    with pytest.raises(ExampleError, match="small letters"):
+        read_example(write(tmp_path, name="Big Name.cu"))
+    with pytest.raises(ExampleError, match="not a folder"):
+        load_examples(tmp_path / "none")
