@@ -71,7 +71,8 @@ _COS = [(-1) ** (n // 2) * (math.pi / 2) ** n / math.factorial(n) for n in (10, 
 
 
 def sine(x: Lanes, a: Value, cosine: bool) -> Value:
-    """sin or cos in single precision: 2⁻²³ absolute for |a| < 10⁵; NaN at infinities."""
+    """sin or cos in single precision: 2⁻²³ absolute for |a| < 10⁵; NaN at infinities, ±0 below 2⁻¹²⁶."""
+    a = x.flush(a)
     # A quarter turn is the unit. The double product keeps 29 bits more than the float has.
     turns = x.binary("fmul", x.cast(a, "fpext", "double"), x.const("double", 2 / math.pi))
     whole = x.call("llvm.roundeven", turns)
@@ -86,7 +87,8 @@ def sine(x: Lanes, a: Value, cosine: bool) -> Value:
     odd = x.icmp("ne", x.and_(quadrant, x.const("i32", 1)), x.const("i32", 0))
     value = x.bitcast(x.select(odd, cos, sin), "i32")
     sign = x.shl(x.and_(quadrant, x.const("i32", 2)), x.const("i32", 30))
-    return x.bitcast(x.xor(value, sign), "float")
+    result = x.bitcast(x.xor(value, sign), "float")
+    return result if cosine else x.select(x.fcmp("oeq", a, x.const("float", 0.0)), a, result)
 
 
 _TANH = [2**n * (2**n - 1) * b / math.factorial(n) for n, b in ((10, 5 / 66), (8, -1 / 30), (6, 1 / 42), (4, -1 / 30), (2, 1 / 6))]

@@ -73,6 +73,17 @@ def from_double(x: Lanes, a: Value, kind: str, rounding: Rounding = "rn") -> Val
     return from_single(x, odd_single(x, a), kind, rounding)
 
 
+def narrowed_nan(x: Lanes, a: Value, kind: str) -> Value:
+    """The 16 bits of a double's NaN as cvt passes it on: sign and upper payload, made quiet."""
+    bits = x.bitcast(a, "i64")
+    sign = x.cast(x.lshr(x.and_(bits, x.const("i64", 1 << 63)), x.const("i64", 48)), "trunc", "i16")
+    fraction_bits, infinity = (10, 0x7C00) if kind == "f16" else (7, 0x7F80)
+    payload = x.cast(x.lshr(bits, x.const("i64", 52 - fraction_bits)), "trunc", "i16")
+    payload = x.and_(payload, x.const("i16", (1 << fraction_bits) - 1))
+    quiet = x.const("i16", infinity | 1 << (fraction_bits - 1))
+    return x.or_(x.or_(sign, payload), quiet)
+
+
 def odd_single(x: Lanes, a: Value) -> Value:
     """The double rounded to single precision, with the last bit set where that is inexact."""
     nearest = x.cast(a, "fptrunc", "float")
@@ -94,10 +105,10 @@ def odd_double(x: Lanes, total: Value, rest: Value) -> Value:
     return x.bitcast(x.select(inexact, moved, bits), "double")
 
 
-def fma_half(x: Lanes, a: Value, b: Value, c: Value, kind: str) -> Value:
-    """a·b + c of three floats that hold half values, rounded once to 16 bits."""
+def fma_exact(x: Lanes, a: Value, b: Value, c: Value) -> Value:
+    """a·b + c of three floats that hold half values, as a double rounded to odd."""
     wide_a, wide_b, wide_c = (x.cast(v, "fpext", "double") for v in (a, b, c))
     product = x.binary("fmul", wide_a, wide_b)  # exact: at most 22 bits
     total, rest = x.two_sum(product, wide_c)
     finite = x.fcmp("ord", rest, rest)
-    return from_double(x, x.select(finite, odd_double(x, total, rest), total), kind)
+    return x.select(finite, odd_double(x, total, rest), total)

@@ -6,7 +6,7 @@
 
 `.x` is required, `.(x|y)` one of several, `{.x}` and `{.(x|y)}` optional. An operand has the instruction's type
 (a destination the first type, a source the last) unless `name:type` says otherwise; `:D` is the first type and `:2T` the
-type of twice the width. `{a, b}` is a vector operand, `d|p` a destination with an optional second one, and `name?` may be absent.
+type of twice the width. `{a, b}` is a vector operand, `d|p` a destination with a second one, and `name?` may be absent.
 Destinations are those operands whose names begin with d, p or q, before the first other one.
 """
 
@@ -40,6 +40,7 @@ class Position:
     destination: bool
     vector: bool = False
     optional: bool = False
+    paired: bool = False  # the second of `d|p`
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _parse_operands(text: str) -> tuple[Position, ...]:
         if "|" in word:
             first, second = word.split("|")
             positions.append(Position((_annotation(first),), True))
-            positions.append(Position((_annotation(second),), True, optional=True))
+            positions.append(Position((_annotation(second),), True, optional=optional, paired=True))
             continue
         positions.append(Position(tuple(_annotation(n) for n in names), destination, vector, optional))
     return tuple(positions)

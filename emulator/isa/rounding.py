@@ -15,8 +15,8 @@ Rounding = Literal["rn", "rz", "rm", "rp"]
 
 INTEGER_OF = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
 FRACTION_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
-# The NaN that the hardware returns from arithmetic: positive and all ones for single and half precision,
-# the plain quiet NaN with its sign set for double.
+# The NaN that the hardware returns from arithmetic: positive and all ones for single and half precision; for
+# double the default of invalid operations, while a NaN among the operands is passed on, made quiet.
 CANONICAL_NAN = {"half": 0x7FFF, "bfloat": 0x7FFF, "float": 0x7FFFFFFF, "double": 0xFFF8000000000000}
 
 
@@ -45,11 +45,21 @@ class FloatLanes(Builder):
     def is_nan(self, a: Value) -> Value:
         return self.fcmp("uno", a, a)
 
-    def canonical(self, a: Value) -> Value:
-        """The value with every NaN replaced by the hardware's."""
+    def canonical(self, a: Value, *operands: Value) -> Value:
+        """A result with its NaNs as the hardware has them; a double's comes from the last NaN among `operands`."""
         if self.lazy_nan:
             return a
-        return self.select(self.is_nan(a), self.const_bits(a.type, CANONICAL_NAN[a.type]), a)
+        nan = self.const_bits(a.type, CANONICAL_NAN[a.type])
+        if a.type == "double":
+            for operand in operands:  # the last one wins
+                nan = self.select(self.is_nan(operand), self.quieted(operand), nan)
+        return self.select(self.is_nan(a), nan, a)
+
+    def quieted(self, a: Value) -> Value:
+        """A NaN with its quiet bit set; other values make no sense here."""
+        integer = INTEGER_OF[a.type]
+        quiet = self.const(integer, 1 << (FRACTION_BITS[a.type] - 1))
+        return self.bitcast(self.binary("or", self.to_bits(a), quiet), a.type)
 
     def flush(self, a: Value) -> Value:
         """`.ftz`: a subnormal becomes a zero of its sign."""
@@ -101,75 +111,100 @@ class FloatLanes(Builder):
         a, b = self._sources(ftz, a, b)
         total = self.binary("fadd", a, b)
         if rounding != "rn":
-            total = self._directed_sum(total, a, b, rounding)
-        return self._result(total, ftz, sat)
+            total = self._directed_sum(total, self._sum_residual(total, a, b), a, b, rounding)
+        # No sum of normal numbers is inexact and subnormal: flushing after the rounding is right.
+        return self._result(self.flush(total) if ftz else total, sat, a, b)
 
     def fsub(self, a: Value, b: Value, rounding: Rounding = "rn", ftz: bool = False, sat: bool = False) -> Value:
-        if rounding != "rn":
-            return self.fadd(a, self.fneg(b), rounding, ftz, sat)
         a, b = self._sources(ftz, a, b)
-        return self._result(self.binary("fsub", a, b), ftz, sat)
+        if rounding == "rn":
+            difference = self.binary("fsub", a, b)
+        else:
+            minus = self.fneg(b)
+            difference = self.binary("fadd", a, minus)
+            difference = self._directed_sum(difference, self._sum_residual(difference, a, minus), a, minus, rounding)
+        return self._result(self.flush(difference) if ftz else difference, sat, a, b)
 
     def fmul(self, a: Value, b: Value, rounding: Rounding = "rn", ftz: bool = False, sat: bool = False) -> Value:
         a, b = self._sources(ftz, a, b)
+        product = self._product(a, b, rounding)
+        if ftz:
+            product = self._flush_tiny(product, self._product(self._raised(a), b, rounding))
+        return self._result(product, sat, a, b)
+
+    def _product(self, a: Value, b: Value, rounding: Rounding) -> Value:
         product = self.binary("fmul", a, b)
-        if rounding != "rn":
-            product = self.nudge(product, self._product_residual(product, a, b), rounding)
-        return self._result(product, ftz, sat)
+        return product if rounding == "rn" else self.nudge(product, self._product_residual(product, a, b), rounding)
 
     def fma(
         self, a: Value, b: Value, c: Value, rounding: Rounding = "rn", ftz: bool = False, sat: bool = False
     ) -> Value:
         a, b, c = self._sources(ftz, a, b, c)
+        result = self._fused(a, b, c, rounding)
+        if ftz:
+            result = self._flush_tiny(result, self._fused(self._raised(a), b, self._raised(c), rounding))
+        return self._result(result, sat, a, c, b)
+
+    def _fused(self, a: Value, b: Value, c: Value, rounding: Rounding) -> Value:
         result = self.call("llvm.fma", a, b, c)
-        if rounding != "rn":
-            residual = self._fma_residual(result, a, b, c)
-            result = self.nudge(self._exact_zero(result, rounding, self.binary("fmul", a, b), c), residual, rounding)
-        return self._result(result, ftz, sat)
+        if rounding == "rn":
+            return result
+        product = self.binary("fmul", a, b)  # for its sign
+        return self._directed_sum(result, self._fma_residual(result, a, b, c), product, c, rounding)
 
     def fdiv(self, a: Value, b: Value, rounding: Rounding = "rn", ftz: bool = False) -> Value:
         a, b = self._sources(ftz, a, b)
+        quotient = self._quotient_of(a, b, rounding)
+        if ftz:
+            quotient = self._flush_tiny(quotient, self._quotient_of(self._raised(a), b, rounding))
+        return self._result(quotient, False, b, a)
+
+    def _quotient_of(self, a: Value, b: Value, rounding: Rounding) -> Value:
         quotient = self.binary("fdiv", a, b)
-        if rounding != "rn":
-            quotient = self.nudge(quotient, self._quotient_residual(quotient, a, b), rounding)
-        return self._result(quotient, ftz, False)
+        return quotient if rounding == "rn" else self.nudge(quotient, self._quotient_residual(quotient, a, b), rounding)
 
     def sqrt(self, a: Value, rounding: Rounding = "rn", ftz: bool = False) -> Value:
         (a,) = self._sources(ftz, a)
         root = self.call("llvm.sqrt", a)
         if rounding != "rn":
             root = self.nudge(root, self._root_residual(root, a), rounding)
-        return self._result(root, ftz, False)
+        return self._result(root, False, a)
 
     def _sources(self, ftz: bool, *operands: Value) -> tuple[Value, ...]:
         return tuple(self.flush(operand) for operand in operands) if ftz else operands
 
-    def _result(self, value: Value, ftz: bool, sat: bool) -> Value:
-        if sat:
-            value = self.saturate(value)
-        if ftz:
-            value = self.flush(value)
-        return value if sat else self.canonical(value)
+    def _result(self, value: Value, sat: bool, *operands: Value) -> Value:
+        return self.saturate(value) if sat else self.canonical(value, *operands)
+
+    def _raised(self, a: Value) -> Value:
+        return self.binary("fmul", a, self.const("float", 2.0**24))
+
+    def _flush_tiny(self, result: Value, raised: Value) -> Value:
+        """`.ftz` of a float result, given the same operation 2²⁴ times larger.
+
+        The hardware calls a result tiny where it would round below 2⁻¹²⁶ with an unbounded exponent, so numbers just
+        below 2⁻¹²⁶ are flushed that would round up to it. The raised result has the unbounded exponent; where
+        raising an operand overflowed, the result is far from tiny and the comparison with ∞ or NaN fails.
+        """
+        tiny = self.fcmp("olt", self.fabs(raised), self.const("float", 2.0**-102))
+        zero = self.bitcast(self.binary("and", self.to_bits(result), self.const("i32", 1 << 31)), "float")
+        return self.select(tiny, zero, result)
 
     # Residuals: numbers with the sign of (exact − rounded), each with the reason why the sign is exact.
 
     def _wide(self, a: Value) -> Value:
         return self.cast(a, "fpext", "double")
 
-    def _directed_sum(self, total: Value, a: Value, b: Value, mode: Rounding) -> Value:
-        total = self._exact_zero(total, mode, a, b)
-        return self.nudge(total, self._sum_residual(total, a, b), mode)
-
-    def _exact_zero(self, total: Value, mode: Rounding, a: Value, b: Value) -> Value:
+    def _directed_sum(self, total: Value, residual: Value, a: Value, b: Value, mode: Rounding) -> Value:
         """IEEE 754 §6.3: an exact zero sum is −0 when rounding down, unless both terms are +0."""
-        if mode != "rm":
-            return total
-        zero = self.const(total.type, 0.0)
-        is_zero = self.fcmp("oeq", total, zero)
-        integer = INTEGER_OF[a.type]
-        signs = self.binary("or", self.to_bits(a), self.to_bits(b))
-        signed_zero = self.bitcast(self.binary("and", signs, self.const(integer, 1 << (a.bits - 1))), a.type)
-        return self.select(is_zero, signed_zero, total)
+        if mode == "rm":
+            zero = self.fcmp("oeq", total, self.const(total.type, 0.0))
+            zero = self.binary("and", zero, self.fcmp("oeq", residual, self.const(residual.type, 0.0)))
+            integer = INTEGER_OF[a.type]
+            signs = self.binary("or", self.to_bits(a), self.to_bits(b))
+            signs = self.binary("and", signs, self.const(integer, 1 << (a.bits - 1)))
+            total = self.select(zero, self.bitcast(signs, a.type), total)
+        return self.nudge(total, residual, mode)
 
     def _sum_residual(self, total: Value, a: Value, b: Value) -> Value:
         """Fast2Sum on operands ordered by magnitude: exact for every sum that does not overflow.
@@ -303,7 +338,7 @@ class FloatLanes(Builder):
         Everything is scaled so that the larger of |ab| and |c| is near 1. The smaller is kept above 2⁻³⁰⁰ by
         raising its exponent: it then still lies far below every bit of the others, and only its sign counts.
         """
-        zero, one = self.const("double", 0.0), self.const("double", 1.0)
+        zero = self.const("double", 0.0)
         (ma, ea), (mb, eb), (mc, ec) = self.normalise(a), self.normalise(b), self.normalise(c)
         product_zero = self.binary("or", self.fcmp("oeq", a, zero), self.fcmp("oeq", b, zero))
         c_zero = self.fcmp("oeq", c, zero)
@@ -342,5 +377,4 @@ class FloatLanes(Builder):
         exact = self.is_nan(result)
         for operand in (a, b, c):
             exact = self.binary("or", exact, self.fcmp("oeq", self.fabs(operand), infinity))
-        del one
         return self.select(exact, zero, sign)

@@ -57,7 +57,7 @@ def find(opcode: str, modifiers: tuple[str, ...], shape: Shape) -> Form | str:
         positions = row.notation.positions
         if positions is None:
             return Form(name, row, modifiers, (), (), atomic_of(opcode, modifiers))
-        present = _fit(positions, shape)
+        present = fit(positions, shape)
         if present is None:
             reasons.append(row.notation.text)
             continue
@@ -84,28 +84,34 @@ def _types(positions: tuple[Position, ...], modifiers: tuple[str, ...], destinat
     )
 
 
-def _fit(positions: tuple[Position, ...], shape: Shape) -> tuple[Position, ...] | None:
+def fit(positions: tuple[Position, ...], shape: Shape) -> tuple[Position, ...] | None:
     """The positions that the operands fill, or None where they do not fit."""
-    flat: list[int] = []
-    for size in shape:
-        flat.extend((0, 0) if size == -1 else (size,))
     present: list[Position] = []
-    index = 0
-    required = sum(not position.optional for position in positions)
-    spare = len(flat) - required
-    # A second destination is there exactly where the instruction wrote `p|q`.
-    pair = -1 in shape
+    operands = list(shape)
+    spare = len(shape) - sum(not (position.optional or position.paired) for position in positions)
     for position in positions:
+        if position.paired:
+            # The instruction wrote `d|p` or `d` for the operand before.
+            if present and operands and operands[0] == -1:
+                operands.pop(0)
+                present.append(position)
+            elif not position.optional:
+                return None
+            else:
+                operands.pop(0)
+            continue
         if position.optional:
-            wanted = pair if position.destination else spare > 0
-            if not wanted:
+            if spare <= 0:
                 continue
             spare -= 1
-        if index >= len(flat):
-            return None
-        size = flat[index]
-        index += 1
-        if size != (len(position.elements) if position.vector else 0):
+        if not operands:
             return None
         present.append(position)
-    return tuple(present) if index == len(flat) else None
+        follower = positions.index(position) + 1
+        if follower < len(positions) and positions[follower].paired:
+            if operands[0] > 0:
+                return None
+            continue  # taken off together with its pair
+        if operands.pop(0) != (len(position.elements) if position.vector else 0):
+            return None
+    return tuple(present) if not operands else None

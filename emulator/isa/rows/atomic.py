@@ -9,7 +9,7 @@ _REDUCTION_ORDER = "{.(relaxed|release)}{.(cta|cluster|gpu|sys)}{.(global|shared
 
 # (operation, what follows it, meaning)
 _BOTH = (
-    ("add", ".(u32|s32|u64|s64)", "old + b, wrapping."),
+    ("add", ".(u32|s32|u64)", "old + b, wrapping."),
     ("add", ".(f32|f64)", "old + b, rounded to nearest; f32 in global memory flushes subnormal numbers."),
     ("add", ".noftz.(f16|f16x2|bf16|bf16x2)", "old + b, each half rounded to nearest."),
     ("(and|or|xor)", ".(b32|b64)", "The bitwise combination of old and b."),

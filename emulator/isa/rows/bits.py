@@ -59,8 +59,13 @@ def _byte(x: Lanes, a: Value) -> Value:
     return x.and_(a, x.const("i32", 0xFF))
 
 
+def _field_bounds(x: Lanes, a: Value, position: Value, length: Value) -> tuple[Value, Value]:
+    """Position and length of a bit field: of a 32-bit word their low bytes count, of 64 bits the whole words."""
+    return (_byte(x, position), _byte(x, length)) if a.bits == 32 else (position, length)
+
+
 def _bfe(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
-    position, length = _byte(x, b), _byte(x, c)
+    position, length = _field_bounds(x, a, b, c)
     if f.type[0] == "u":
         return x.and_(x.lshr(a, position), _mask(x, a.type, length))
     # The fill of the arithmetic shift is the sign of fields that reach beyond the top.
@@ -69,7 +74,7 @@ def _bfe(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
 
 
 def _bfi(x: Lanes, f: Form, a: Value, b: Value, c: Value, d: Value) -> Value:
-    position, length = _byte(x, c), _byte(x, d)
+    position, length = _field_bounds(x, a, c, d)
     mask = x.shl(_mask(x, a.type, length), position)
     return x.or_(x.and_(x.shl(a, position), mask), x.and_(b, x.not_(mask)))
 
@@ -124,7 +129,9 @@ def _fns(x: Lanes, f: Form, mask: Value, base: Value, offset: Value) -> Value:
     position = x.select(down, x.sub(word(31), position), position)
     result = x.select(missing, word(-1), position)
     at_base = x.select(x.icmp("ne", here, word(0)), base, word(-1))
-    return x.select(x.icmp("eq", offset, word(0)), at_base, result)
+    result = x.select(x.icmp("eq", offset, word(0)), at_base, result)
+    # The magnitude of the lowest offset is no number; the hardware answers 0.
+    return x.select(x.icmp("eq", offset, word(1 << 31)), word(0), result)
 
 
 # Which of the eight bytes {b, a} each result byte takes, for the values 0–3 of the selector's low bits.

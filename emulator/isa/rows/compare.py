@@ -89,28 +89,46 @@ def _slct(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
     return x.select(x.fcmp("oge", c, x.const("float", 0.0)), a, b)
 
 
-_INTEGERS = "b16|b32|b64|u16|u32|u64|s16|s32|s64"
 _TYPES = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 _OPERANDS = "a, b, c:pred?"
-_INTEGER_NAMES = "eq|ne|lt|le|gt|ge|lo|ls|hi|hs"
+_UNORDERED = "Comparison; those ending in u hold for NaN."
 
 ROWS = (
-    row(f"setp.(eq|ne){_BOOLEAN}.(b16|b32|b64) p:pred|q:pred, {_OPERANDS}", "p = (a ? b) op c; q the same of the opposite.", _setp),
-    row(f"setp.(eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_BOOLEAN}.(u16|u32|u64) p:pred|q:pred, {_OPERANDS}", "Unsigned comparison.", _setp),
-    row(f"setp.(eq|ne|lt|le|gt|ge){_BOOLEAN}.(s16|s32|s64) p:pred|q:pred, {_OPERANDS}", "Signed comparison.", _setp),
-    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.(f32|f16) p:pred|q:pred, {_OPERANDS}", "Comparison; those ending in u hold for NaN.", _setp),
-    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.(f64|bf16) p:pred|q:pred, {_OPERANDS}", "Comparison; those ending in u hold for NaN.", _setp),
+    row(f"setp.(eq|ne){_BOOLEAN}.(b16|b32|b64) p:pred|q:pred?, {_OPERANDS}", "p = (a ? b) op c; q the same of the opposite.", _setp),
+    row(f"setp.(eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_BOOLEAN}.(u16|u32|u64) p:pred|q:pred?, {_OPERANDS}", "Unsigned comparison.", _setp),
+    row(f"setp.(eq|ne|lt|le|gt|ge){_BOOLEAN}.(s16|s32|s64) p:pred|q:pred?, {_OPERANDS}", "Signed comparison.", _setp),
+    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f32 p:pred|q:pred?, {_OPERANDS}", _UNORDERED, _setp),
+    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.f64 p:pred|q:pred?, {_OPERANDS}", _UNORDERED, _setp),
+    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f16 p:pred, {_OPERANDS}", _UNORDERED, _setp),
+    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.bf16 p:pred, {_OPERANDS}", _UNORDERED, _setp),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f16x2 p:pred|q:pred, {_OPERANDS}", "p compares the lower halves, q the upper.", _setp_pair),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.bf16x2 p:pred|q:pred, {_OPERANDS}", "p compares the lower halves, q the upper.", _setp_pair),
-    row(
-        f"set.({_INTEGER_NAMES}){_BOOLEAN}.(u32|s32|f32|f16|bf16).({_INTEGERS}) d, {_OPERANDS}",
-        "All ones or 1.0 where the comparison holds, else 0.",
-        _set,
+    *(
+        row(
+            f"set.({names}){_BOOLEAN}.(u32|s32|f32|f16|bf16).({kinds}) d, {_OPERANDS}",
+            "All ones or 1.0 where the comparison holds, else 0.",
+            _set,
+        )
+        for names, kinds in (
+            ("eq|ne", "b16|b32|b64"),
+            ("eq|ne|lt|le|gt|ge|lo|ls|hi|hs", "u16|u32|u64"),
+            ("eq|ne|lt|le|gt|ge", "s16|s32|s64"),
+        )
     ),
-    row(
-        f"set.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.(u32|s32|f32|f16|bf16|u16|s16).(f32|f64|f16|bf16) d, {_OPERANDS}",
-        "All ones or 1.0 where the comparison holds, else 0.",
-        _set,
+    *(
+        row(
+            f"set.({_FLOAT_NAMES}){_BOOLEAN}{kinds} d, {_OPERANDS}",
+            "All ones or 1.0 where the comparison holds, else 0.",
+            _set,
+        )
+        for kinds in (
+            "{.ftz}.(u32|s32|f32|f16).f32",
+            ".bf16.f32",
+            ".(u32|s32|f32|f16|bf16).f64",
+            "{.ftz}.(u32|s32|u16|s16|f16).f16",
+            ".bf16.f16",
+            ".(u32|s32|u16|s16|bf16).bf16",
+        )
     ),
     row(
         f"set.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.(f16x2|u32|s32).f16x2 d, {_OPERANDS}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from emulator.isa.form import LLVM_TYPES, Form, row
-from emulator.isa.half import flush_half, from_double, from_single, odd_double, to_single
+from emulator.isa.half import from_double, from_single, narrowed_nan, odd_double, to_single
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rounding import Rounding
 
@@ -49,11 +49,11 @@ def _float_to_integer(x: Lanes, f: Form, a: Value) -> Value:
         a = x.call(_TO_INTEGRAL[mode], a)
     kind = LLVM_TYPES[target]
     result = x.call("llvm.fptosi.sat" if target[0] == "s" else "llvm.fptoui.sat", a, type=kind, overloads=2)
-    invalid = _NAN_AS_INTEGER(target, source)
+    invalid = _nan_as_integer(target, source)
     return x.select(nan, x.const(kind, invalid), result) if invalid else result
 
 
-def _NAN_AS_INTEGER(target: str, source: str) -> int:
+def _nan_as_integer(target: str, source: str) -> int:
     """What the hardware makes of a NaN: 0, or the sign bit alone where either side has 64 bits."""
     width = int(target[1:])
     return 1 << (width - 1) if width == 64 or source == "f64" else 0
@@ -66,18 +66,23 @@ def _split(x: Lanes, a: Value, signed: bool) -> tuple[Value, Value]:
     return x.cast(high, "sitofp" if signed else "uitofp", "double"), x.cast(low, "sitofp", "double")
 
 
+def _exact_double(x: Lanes, a: Value, signed: bool) -> Value:
+    """An integer as a double, rounded to odd where it has more than 53 bits."""
+    if a.bits < 64:
+        return x.cast(a, "sitofp" if signed else "uitofp", "double")
+    high, low = _split(x, a, signed)
+    total = x.binary("fadd", high, low)
+    return odd_double(x, total, x.binary("fsub", low, x.binary("fsub", total, high)))
+
+
 def _integer_to_float(x: Lanes, f: Form, a: Value) -> Value:
     target, source = f.types
     signed = source[0] == "s"
     convert = "sitofp" if signed else "uitofp"
     rounding = _rounding(f)
     if target in _HALF:
-        if a.bits < 64:
-            return from_double(x, x.cast(a, convert, "double"), target, rounding)
-        high, low = _split(x, a, signed)
-        total = x.binary("fadd", high, low)
-        rest = x.binary("fsub", low, x.binary("fsub", total, high))
-        return from_double(x, odd_double(x, total, rest), target, rounding)
+        bits = from_double(x, _exact_double(x, a, signed), target, rounding)
+        return from_single(x, x.saturate(to_single(x, bits, target)), target) if f.has("sat") else bits
     kind = LLVM_TYPES[target]
     result = x.cast(a, convert, kind)
     if rounding != "rn":
@@ -95,36 +100,55 @@ def _integer_to_float(x: Lanes, f: Form, a: Value) -> Value:
 def _float_to_float(x: Lanes, f: Form, a: Value) -> Value:
     target, source = f.types
     ftz = f.has("ftz")
-    rounding = _rounding(f)
     if source in _HALF:
-        a = to_single(x, a, source, ftz and target != "f32")
-    if source == "f32" and ftz:
-        a = x.flush(a)
+        a = to_single(x, a, source)
+    # Narrowing to float16 the hardware does not flush: float16's smallest steps are far above float's subnormals,
+    # and directed roundings see that the number was not zero.
+    if source == "f32" and ftz and target != "f16":
+        a = x.canonical(x.flush(a))
     integral = f.pick(*_TO_INTEGRAL)
     if integral:
         a = x.call(_TO_INTEGRAL[integral], a)
     if f.has("relu"):
-        a = x.select(x.fcmp("olt", a, x.const(a.type, 0.0)), x.const(a.type, 0.0), a)
+        a = _relu(x, a)
     if f.has("sat"):
         a = x.saturate(a)
     if target in _HALF:
-        bits = from_double(x, a, target, rounding) if a.type == "double" else from_single(x, a, target, rounding)
-        return bits
-    kind = LLVM_TYPES[target]
-    if kind == a.type:
-        result = a
-    elif kind == "double":
-        result = x.cast(a, "fpext", "double")
-    else:
-        result = x.cast(a, "fptrunc", "float")
-        if rounding != "rn":
-            infinity = x.const_bits("double", 0x7FF0000000000000)
-            residual = x.binary("fsub", a, x.cast(result, "fpext", "double"))
-            finite = x.fcmp("one", x.fabs(a), infinity)
-            result = x.nudge(result, x.select(finite, residual, x.const("double", 0.0)), rounding)
-    if ftz and kind == "float":
-        result = x.flush(result)
-    return x.canonical(result)
+        if a.type == "float":
+            return from_single(x, a, target, _rounding(f))
+        bits = from_double(x, a, target, _rounding(f))
+        return x.select(x.is_nan(a), narrowed_nan(x, a, target), bits)
+    if target == "f64":
+        # NaNs pass with sign and payload.
+        return a if source == "f64" and not integral else x.cast(_passed(x, a), "fpext", "double")
+    if a.type == "double":
+        return _narrowed(x, f, a)
+    # A plain copy and bfloat16's shift leave NaNs alone.
+    plain = not (integral or ftz or f.has("sat")) and source in ("f32", "bf16")
+    return a if plain else x.canonical(x.flush(a) if ftz else a)
+
+
+def _passed(x: Lanes, a: Value) -> Value:
+    """The value with its NaNs made quiet."""
+    return x.select(x.is_nan(a), x.quieted(a), a)
+
+
+def _narrowed(x: Lanes, f: Form, a: Value) -> Value:
+    """A double as a float; NaNs keep sign and upper payload."""
+    result = x.cast(_passed(x, a), "fptrunc", "float")
+    rounding = _rounding(f)
+    if rounding != "rn":
+        infinity = x.const_bits("double", 0x7FF0000000000000)
+        residual = x.binary("fsub", a, x.cast(result, "fpext", "double"))
+        finite = x.fcmp("one", x.fabs(a), infinity)
+        result = x.nudge(result, x.select(finite, residual, x.const("double", 0.0)), rounding)
+    return x.flush(result) if f.has("ftz") else result
+
+
+def _relu(x: Lanes, a: Value) -> Value:
+    """Negative numbers and −0 become +0; NaN stays."""
+    zero = x.const(a.type, 0.0)
+    return x.select(x.fcmp("ole", a, zero), zero, a)
 
 
 def _to_pair(x: Lanes, f: Form, a: Value, b: Value) -> Value:
@@ -133,33 +157,30 @@ def _to_pair(x: Lanes, f: Form, a: Value, b: Value) -> Value:
     parts = []
     for value in (b, a):
         if f.has("relu"):
-            value = x.select(x.fcmp("olt", value, x.const("float", 0.0)), x.const("float", 0.0), value)
+            value = _relu(x, value)
         parts.append(from_single(x, value, kind, _rounding(f)))
     low, high = parts
     return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
 
 
 def _to_tf32(x: Lanes, f: Form, a: Value) -> Value:
-    """A float with its fraction rounded to 10 bits; `rna` takes ties away from zero."""
+    """A float with its fraction rounded to 10 bits; `rna` takes ties away from zero and treats NaNs as numbers."""
     if f.has("relu"):
-        a = x.select(x.fcmp("olt", a, x.const("float", 0.0)), x.const("float", 0.0), a)
+        a = _relu(x, a)
     bits = x.bitcast(a, "i32")
     keep = x.const("i32", ~0x1FFF)
-    if f.has("rz"):
-        rounded = x.and_(bits, keep)
-    elif f.has("rna"):
-        rounded = x.and_(x.add(bits, x.const("i32", 0x1000)), keep)
+    if f.has("rna"):
+        result = x.and_(x.add(bits, x.const("i32", 0x1000)), keep)
+    elif f.has("rz"):
+        result = x.and_(bits, keep)
     else:
         odd = x.and_(x.lshr(bits, x.const("i32", 13)), x.const("i32", 1))
-        rounded = x.and_(x.add(bits, x.add(x.const("i32", 0xFFF), odd)), keep)
-    infinity = x.const("i32", 0x7F800000)
-    magnitude = x.and_(bits, x.const("i32", 0x7FFFFFFF))
-    result = x.select(x.icmp("eq", magnitude, infinity), bits, rounded)
+        result = x.and_(x.add(bits, x.add(x.const("i32", 0xFFF), odd)), keep)
     if f.has("satfinite"):
-        over = x.icmp("uge", x.and_(result, x.const("i32", 0x7FFFFFFF)), infinity)
-        sign = x.and_(bits, x.const("i32", 1 << 31))
-        result = x.select(over, x.or_(sign, x.const("i32", 0x7F7FE000)), result)
-    return x.select(x.is_nan(a), x.const("i32", 0x7FFFFFFF), result)
+        magnitude = x.and_(result, x.const("i32", 0x7FFFFFFF))
+        over = x.icmp("uge", magnitude, x.const("i32", 0x7F800000))
+        result = x.select(over, x.sub(result, x.const("i32", 0x2000)), result)
+    return result if f.has("rna") else x.select(x.is_nan(a), x.const("i32", 0x7FFFE000), result)
 
 
 # (exponent bias, fraction bits, bits of the largest finite number, bits of NaN)
@@ -224,36 +245,44 @@ def _from_fp8_pair(x: Lanes, f: Form, a: Value) -> Value:
     return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
 
 
-def _half_to_half(x: Lanes, f: Form, a: Value) -> Value:
-    kind = f.types[0]
-    if f.has("ftz"):
-        a = flush_half(x, a, kind)
-    return _float_to_float(x, f, a)
-
-
 _I = "(u8|u16|u32|u64|s8|s16|s32|s64)"
 _INTEGRAL = "(rni|rzi|rmi|rpi)"
 _ROUND = "(rn|rz|rm|rp)"
+# What .sat can do something for: (destination, sources with numbers outside its range).
+_CLAMPED = (
+    ("u8", "u16|u32|u64|s8|s16|s32|s64"), ("u16", "u32|u64|s8|s16|s32|s64"), ("u32", "u64|s8|s16|s32|s64"),
+    ("u64", "s8|s16|s32|s64"), ("s8", "s16|s32|s64|u8|u16|u32|u64"), ("s16", "s32|s64|u16|u32|u64"),
+    ("s32", "s64|u32|u64"), ("s64", "u64"),
+)  # fmt: skip
+
+_TO_INT = "Rounded to an integer and clamped to the destination's range."
+_WIDENED = "Widened, exact."
+_COPIED = "Copied, or rounded to an integral number."
 
 ROWS = (
-    row(f"cvt{{.sat}}.{_I}.{_I} d, a", "Truncated or extended; `.sat` clamps to the destination's range.", _integer_to_integer),
-    row(f"cvt.{_INTEGRAL}{{.ftz}}{{.sat}}.{_I}.(f32|f16) d, a", "Rounded to an integer and clamped to its range.", _float_to_integer),
-    row(f"cvt.{_INTEGRAL}{{.sat}}.{_I}.(f64|bf16) d, a", "Rounded to an integer and clamped to its range.", _float_to_integer),
-    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.(f16|f32).{_I} d, a", "The number as a floating one, rounded once.", _integer_to_float),
-    row(f"cvt.{_ROUND}{{.sat}}.f64.{_I} d, a", "The number as a double, rounded once.", _integer_to_float),
-    row(f"cvt.{_ROUND}.bf16.{_I} d, a", "The number as a bfloat16, rounded once.", _integer_to_float),
-    row("cvt{.ftz}{.sat}.f32.(f16|bf16) d, a", "Widened, exact.", _float_to_float),
-    row("cvt{.ftz}{.sat}.f64.(f32|f16) d, a", "Widened, exact.", _float_to_float),
-    row("cvt{.sat}.f64.bf16 d, a", "Widened, exact.", _float_to_float),
+    row(f"cvt.{_I}.{_I} d, a", "Truncated or extended.", _integer_to_integer),
+    *(row(f"cvt.sat.{t}.({s}) d, a", "Clamped to the destination's range.", _integer_to_integer) for t, s in _CLAMPED),
+    row(f"cvt.{_INTEGRAL}{{.ftz}}{{.sat}}.{_I}.f32 d, a", _TO_INT, _float_to_integer),
+    row(f"cvt.{_INTEGRAL}{{.sat}}.{_I}.(f16|f64) d, a", _TO_INT, _float_to_integer),
+    row(f"cvt.{_INTEGRAL}.{_I}.bf16 d, a", _TO_INT, _float_to_integer),
+    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f32.{_I} d, a", "The integer as a float, rounded once.", _integer_to_float),
+    row(f"cvt.{_ROUND}{{.sat}}.(f16|f64).{_I} d, a", "The integer as a float, rounded once.", _integer_to_float),
+    row(f"cvt.{_ROUND}.bf16.{_I} d, a", "The integer as a bfloat16, rounded once.", _integer_to_float),
+    row("cvt{.ftz}{.sat}.f32.f16 d, a", _WIDENED, _float_to_float),
+    row("cvt{.ftz}.f32.bf16 d, a", _WIDENED, _float_to_float),
+    row("cvt{.ftz}{.sat}.f64.f32 d, a", _WIDENED, _float_to_float),
+    row("cvt{.sat}.f64.f16 d, a", _WIDENED, _float_to_float),
+    row("cvt.f64.bf16 d, a", _WIDENED, _float_to_float),
     row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f32.f64 d, a", "Narrowed.", _float_to_float),
-    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f16.(f32|f64) d, a", "Narrowed.", _float_to_float),
+    row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f16.f32 d, a", "Narrowed.", _float_to_float),
+    row(f"cvt.{_ROUND}{{.sat}}.f16.f64 d, a", "Narrowed.", _float_to_float),
     row("cvt.(rn|rz).relu.(f16|bf16).f32 d, a", "Narrowed; negative numbers become 0.", _float_to_float),
     row(f"cvt.{_ROUND}.bf16.(f32|f64|f16) d, a", "Narrowed.", _float_to_float),
-    row(f"cvt.{_ROUND}{{.sat}}.f16.bf16 d, a", "Converted; range and precision differ both ways.", _float_to_float),
-    row(f"cvt{{.{_INTEGRAL}}}{{.ftz}}{{.sat}}.f32.f32 d, a", "Copied, or rounded to an integral number.", _float_to_float),
-    row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f64.f64 d, a", "Copied, or rounded to an integral number.", _float_to_float),
-    row(f"cvt{{.{_INTEGRAL}}}{{.ftz}}{{.sat}}.f16.f16 d, a", "Copied, or rounded to an integral number.", _half_to_half),
-    row(f"cvt{{.{_INTEGRAL}}}.bf16.bf16 d, a", "Copied, or rounded to an integral number.", _half_to_half),
+    row(f"cvt.{_ROUND}.f16.bf16 d, a", "Converted; range and precision differ both ways.", _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.ftz}}{{.sat}}.f32.f32 d, a", _COPIED, _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f64.f64 d, a", _COPIED, _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f16.f16 d, a", _COPIED, _float_to_float),
+    row(f"cvt{{.{_INTEGRAL}}}.bf16.bf16 d, a", _COPIED, _float_to_float),
     row("cvt.(rn|rz){.relu}.(f16x2|bf16x2).f32 d, a, b", "b into the lower half, a into the upper.", _to_pair),
     row("cvt.rna{.satfinite}.tf32.f32 d, a", "10 bits of fraction, ties away from zero.", _to_tf32),
     row("cvt.(rn|rz){.satfinite}{.relu}.tf32.f32 d, a", "10 bits of fraction.", _to_tf32),

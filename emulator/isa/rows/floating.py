@@ -60,7 +60,7 @@ def _rsqrt(x: Lanes, f: Form, a: Value) -> Value:
     """Two correctly rounded steps: 2⁻²³ relative, where the manual allows 2⁻²²·⁹."""
     if f.has("ftz"):
         a = x.flush(a)
-    return x.canonical(x.binary("fdiv", x.const(a.type, 1.0), x.call("llvm.sqrt", a)))
+    return x.canonical(x.binary("fdiv", x.const(a.type, 1.0), x.call("llvm.sqrt", a)), a)
 
 
 def _upper_word(x: Lanes, a: Value) -> Value:
@@ -91,12 +91,11 @@ def _function(x: Lanes, f: Form, a: Value) -> Value:
     return x.canonical(x.flush(result) if f.has("ftz") else result)
 
 
-def _abs(x: Lanes, f: Form, a: Value) -> Value:
-    return x.fabs(x.flush(a) if f.has("ftz") else a)
-
-
-def _neg(x: Lanes, f: Form, a: Value) -> Value:
-    return x.fneg(x.flush(a) if f.has("ftz") else a)
+def _sign(x: Lanes, f: Form, a: Value) -> Value:
+    """abs or neg; a NaN keeps its sign, as from an addition of zero."""
+    if f.has("ftz"):
+        a = x.flush(a)
+    return x.canonical(x.fabs(a) if f.opcode == "abs" else x.fneg(a), a)
 
 
 def extreme(x: Lanes, f: Form, a: Value, b: Value) -> Value:
@@ -112,7 +111,7 @@ def extreme(x: Lanes, f: Form, a: Value, b: Value) -> Value:
     result = x.call(name, a, b)
     if sign is not None:
         result = x.copysign(result, x.bitcast(sign, result.type))
-    return x.canonical(result)
+    return x.canonical(result, a, b)
 
 
 def _extreme(x: Lanes, f: Form, a: Value, b: Value, c: Value | None = None) -> Value:
@@ -132,9 +131,10 @@ def _testp(x: Lanes, f: Form, a: Value) -> Value:
         return x.fcmp("ord", a, a)
     if f.has("notanumber"):
         return x.fcmp("uno", a, a)
-    if f.has("normal"):
-        return x.and_(x.fcmp("oge", magnitude, smallest), x.fcmp("olt", magnitude, infinity))
-    return x.and_(x.fcmp("olt", magnitude, smallest), x.fcmp("ogt", magnitude, x.const(a.type, 0.0)))
+    subnormal = x.and_(x.fcmp("olt", magnitude, smallest), x.fcmp("ogt", magnitude, x.const(a.type, 0.0)))
+    if f.has("subnormal"):
+        return subnormal
+    return x.and_(x.fcmp("olt", magnitude, infinity), x.not_(subnormal))
 
 
 def _copysign(x: Lanes, f: Form, a: Value, b: Value) -> Value:
@@ -197,10 +197,10 @@ ROWS = (
     _alu("lg2.approx{.ftz}.f32 d, a", "log₂ a within 2⁻²².", _function),
     _alu("ex2.approx{.ftz}.f32 d, a", "2ᵃ within 2 ulp.", _function),
     _alu("tanh.approx.f32 d, a", "tanh a within 2⁻¹¹.", _function),
-    row("abs{.ftz}.f32 d, a", "|a|.", _abs),
-    row("abs.f64 d, a", "|a|.", _abs),
-    row("neg{.ftz}.f32 d, a", "−a.", _neg),
-    row("neg.f64 d, a", "−a.", _neg),
+    _alu("abs{.ftz}.f32 d, a", "|a|.", _sign),
+    _alu("abs.f64 d, a", "|a|.", _sign),
+    _alu("neg{.ftz}.f32 d, a", "−a.", _sign),
+    _alu("neg.f64 d, a", "−a.", _sign),
     *(
         line
         for opcode, word in (("min", "smaller"), ("max", "larger"))
@@ -212,7 +212,7 @@ ROWS = (
     ),
     row(
         "testp.(finite|infinite|number|notanumber|normal|subnormal).(f32|f64) p:pred, a",
-        "Whether a is of that class; zero is neither normal nor subnormal.",
+        "Whether a is of that class; zero counts as normal.",
         _testp,
     ),
     row("copysign.(f32|f64) d, a, b", "b with the sign of a.", _copysign),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from emulator.isa import approximate
 from emulator.isa.form import Form, Row, row
-from emulator.isa.half import flush_half, fma_half, from_single, halves, pack, to_single
+from emulator.isa.half import NAN16, flush_half, fma_exact, from_double, from_single, halves, pack, to_single
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rows.floating import extreme
 
@@ -14,34 +14,43 @@ from emulator.isa.rows.floating import extreme
 Half = Callable[[Lanes, Form, str, tuple[Value, ...]], Value]
 
 
-def _finish(x: Lanes, f: Form, bits: Value, kind: str) -> Value:
-    return flush_half(x, bits, kind) if f.has("ftz") else bits
+# Below this magnitude a float16 result is tiny: it would round below 2⁻¹⁴ with an unbounded exponent.
+_TINY = 2.0**-14 - 2.0**-26
+
+
+def _flush_tiny(x: Lanes, f: Form, bits: Value, exact: Value) -> Value:
+    """`.ftz` of a float16 result, from the exact (or rounded to odd) value that it was rounded from."""
+    if not f.has("ftz"):
+        return bits
+    tiny = x.fcmp("olt", x.fabs(exact), x.const(exact.type, _TINY))
+    return x.select(tiny, x.and_(bits, x.const("i16", 0x8000)), bits)
 
 
 def _arithmetic(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
     a, b = (to_single(x, v, kind, f.has("ftz")) for v in operands)
-    result = x.binary({"add": "fadd", "sub": "fsub", "mul": "fmul"}[f.opcode], a, b)
-    if f.has("sat"):
-        result = x.saturate(result)
-    return _finish(x, f, from_single(x, result, kind), kind)
+    exact = x.binary({"add": "fadd", "sub": "fsub", "mul": "fmul"}[f.opcode], a, b)
+    result = x.saturate(exact) if f.has("sat") else exact
+    return _flush_tiny(x, f, from_single(x, result, kind), exact)
 
 
 def _fma(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
     a, b, c = (to_single(x, v, kind, f.has("ftz")) for v in operands)
-    bits = fma_half(x, a, b, c, kind)
+    exact = fma_exact(x, a, b, c)
+    bits = from_double(x, exact, kind)
     if f.has("relu"):
-        negative = x.and_(x.icmp("slt", bits, x.const("i16", 0)), x.const("i1", 1))
-        bits = x.select(negative, x.const("i16", 0), bits)
+        bits = x.select(x.icmp("slt", bits, x.const("i16", 0)), x.const("i16", 0), bits)
     if f.has("sat"):
         bits = from_single(x, x.saturate(to_single(x, bits, kind)), kind)
-    return _finish(x, f, bits, kind)
+    return _flush_tiny(x, f, bits, exact)
 
 
 def _sign(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
-    (bits,) = operands
+    bits = operands[0]
     if f.has("ftz"):
         bits = flush_half(x, bits, kind)
-    return x.and_(bits, x.const("i16", 0x7FFF)) if f.opcode == "abs" else x.xor(bits, x.const("i16", 0x8000))
+    nan = x.is_nan(to_single(x, bits, kind))
+    changed = x.and_(bits, x.const("i16", 0x7FFF)) if f.opcode == "abs" else x.xor(bits, x.const("i16", 0x8000))
+    return x.select(nan, x.const("i16", NAN16), changed)
 
 
 def _extreme(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
@@ -52,7 +61,8 @@ def _extreme(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value
 def _function(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
     a = to_single(x, operands[0], kind, f.has("ftz"))
     result = approximate.exp2(x, a) if f.opcode == "ex2" else approximate.tanh(x, a)
-    return _finish(x, f, from_single(x, result, kind), kind)
+    bits = from_single(x, result, kind)
+    return flush_half(x, bits, kind) if f.has("ftz") else bits
 
 
 def _each(operation: Half) -> Callable[..., Value]:

@@ -170,10 +170,10 @@ ROWS = (
         line
         for opcode, word in (("add", "sum"), ("sub", "difference"))
         for line in (
-            row(f"{opcode}.cc.(u32|s32|b32|u64|s64|b64) d, a, b", f"The {word}; sets the carry.", _carry, carry_out=True),
-            row(f"{opcode}c.(u32|s32|b32|u64|s64|b64) d, a, b", f"The {word} with the carry.", _carry, carry_in=True),
+            row(f"{opcode}.cc.(u32|s32|u64|s64) d, a, b", f"The {word}; sets the carry.", _carry, carry_out=True),
+            row(f"{opcode}c.(u32|s32|u64|s64) d, a, b", f"The {word} with the carry.", _carry, carry_in=True),
             row(
-                f"{opcode}c.cc.(u32|s32|b32|u64|s64|b64) d, a, b",
+                f"{opcode}c.cc.(u32|s32|u64|s64) d, a, b",
                 f"The {word} with the carry; sets the carry.",
                 _carry,
                 carry_in=True,

@@ -133,13 +133,13 @@ def _elect(x: Lanes, f: Form, active: Value, members: Value) -> tuple[Value, Val
 
 ROWS = (
     row(
-        "shfl.sync.(up|down|bfly|idx).b32 d|p:pred, a, b:b32, c:b32, m:b32",
+        "shfl.sync.(up|down|bfly|idx).b32 d|p:pred?, a, b:b32, c:b32, m:b32",
         "The value of a lane b away (or lane b) in the segment that c delimits; p: it lies inside.",
         _shfl,
         kind="warp",
     ),
     row(
-        "shfl.(up|down|bfly|idx).b32 d|p:pred, a, b:b32, c:b32",
+        "shfl.(up|down|bfly|idx).b32 d|p:pred?, a, b:b32, c:b32",
         "shfl.sync of all active lanes, as older programs write it.",
         _shfl,
         kind="warp",
@@ -150,7 +150,7 @@ ROWS = (
     row("vote.ballot.b32 d, a:pred", "vote.sync.ballot of all active lanes.", _vote, kind="warp"),
     row("match.any.sync.(b32|b64) d:b32, a, m:b32", "The word of lanes with the same a.", _match, kind="warp"),
     row(
-        "match.all.sync.(b32|b64) d:b32|p:pred, a, m:b32",
+        "match.all.sync.(b32|b64) d:b32|p:pred?, a, m:b32",
         "The word of all members and true if all have the same a, else 0 and false.",
         _match,
         kind="warp",
