@@ -1,0 +1,19 @@
+"""The devices that kernels run on: an explicit table."""
+
+from __future__ import annotations
+
+from engine.devices.device import Device, DeviceBuffer, DeviceRefusal, LaunchReport
+from engine.devices.emulated import EmulatedDevice
+
+DEVICES: tuple[tuple[str, type[Device]], ...] = (("emulator", EmulatedDevice),)
+"""What a request's device begins with -> the device. Nothing falls back from one to another."""
+
+__all__ = ["DEVICES", "Device", "DeviceBuffer", "DeviceRefusal", "LaunchReport", "device_type"]
+
+
+def device_type(name: str) -> type[Device]:
+    """The device of a resolved name, such as emulator or gpu:h200. KeyError where this process offers none."""
+    for prefix, device in DEVICES:
+        if name.partition(":")[0] == prefix:
+            return device
+    raise KeyError(name)

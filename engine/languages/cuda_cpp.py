@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from engine.languages.compiled import Compiled
 from engine.languages.cubin import CubinEntry, constant_bytes, read_entries
-from engine.languages.diagnose import assembler_diagnostics, capped, front_end_diagnostics
+from engine.languages.diagnose import assembler_diagnostics, capped, front_end_diagnostics, stopped_early
 from engine.languages.dwarf import BadDwarf, read_debug_info
 from engine.languages.headers import HEADERS
 from engine.languages.names import display_name
@@ -52,6 +52,8 @@ class CudaCpp:
         )
         log = without_host_paths(result.log, folders)
         diagnostics = front_end_diagnostics(front_end_messages(log), text, names)
+        if "\nError limit reached.\n" in log:
+            diagnostics.append(stopped_early())
         refused = assembler_messages(log)
         if refused:
             lines = _assembled(compiler, text, options, architecture, names)

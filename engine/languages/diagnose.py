@@ -43,15 +43,20 @@ def front_end_diagnostics(
 
 
 def capped(items: list[Diagnostic]) -> list[Diagnostic]:
-    """At most MAX_DIAGNOSTICS, errors before others, and a note of how many are left out."""
+    """At most MAX_DIAGNOSTICS, errors before others, the last of them a note of how many are left out."""
     if len(items) <= MAX_DIAGNOSTICS:
         return items
     errors = [item for item in items if item.severity == "error"]
     others = [item for item in items if item.severity != "error"]
-    kept = [*errors, *others][:MAX_DIAGNOSTICS]
+    kept = [*errors, *others][: MAX_DIAGNOSTICS - 1]
     left = len(items) - len(kept)
     note = Diagnostic(severity="note", message=f"{left:,} more messages of the compiler are left out", code="left-out")
     return [*(item for item in items if item in kept), note]
+
+
+def stopped_early() -> Diagnostic:
+    """The compiler gives up after its hundredth error."""
+    return Diagnostic(severity="note", message="the compiler stopped here; later errors are left out", code="left-out")
 
 
 def _diagnostic(message: Message, source: SourceText) -> Diagnostic | None:

@@ -1,0 +1,96 @@
+"""The compile step: a source becomes a kernel, and for the emulator machine code for the launches of a run."""
+
+from __future__ import annotations
+
+import time
+
+from pydantic import TypeAdapter
+
+from engine.devices import DeviceRefusal, device_type
+from engine.devices.occupancy import curve, occupancy
+from engine.emission import Emission
+from engine.languages import language
+from engine.launching.limits import check_limits
+from engine.launching.plan import Plan, plan
+from protocol.diagnostics import Diagnostic
+from protocol.events import Timed
+from protocol.inspection import EntryOccupancy
+from protocol.kernel import CompiledKernel
+from protocol.launch import Launch, dim3, walk
+from protocol.run import CompileJob, OccupancyQuestion
+
+_OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
+
+
+def compile_job(job: CompileJob, emission: Emission) -> None:
+    """Emits diagnostics and, where there is no error, the artifacts that were asked for."""
+    kernel = job.kernel or _compile(job, emission)
+    if kernel is None:
+        return
+    if job.occupancy is not None:
+        emission.artifact("occupancy", _OCCUPANCY.dump_json(_occupancies(kernel, job.occupancy, emission)))
+    if job.run is None:
+        return
+    planned = plan(job.run, kernel)
+    if planned.refused:
+        emission.diagnosed(planned.diagnostics)
+        return
+    _prepare(job.device, kernel, planned, emission)
+
+
+def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
+    request = job.request
+    begin = time.perf_counter()
+    compiled = language(request.source.language).compile(
+        request.source, request.options, request.architecture, request.instantiations
+    )
+    emission.event(Timed(stage="compile", seconds=time.perf_counter() - begin))
+    emission.diagnosed(_in_the_run(item, job) for item in compiled.diagnostics)
+    if compiled.kernel is None:
+        return None
+    emission.artifact("kernel", compiled.kernel.model_dump_json().encode())
+    emission.artifact("cubin", compiled.cubin)
+    return compiled.kernel
+
+
+def _in_the_run(item: Diagnostic, job: CompileJob) -> Diagnostic:
+    """A fault of an instantiation belongs to the entry of the launch that asks for it."""
+    if job.run is None or item.field is None or not item.field.startswith("instantiations."):
+        return item
+    expression = job.request.instantiations[int(item.field.rpartition(".")[2])]
+    steps = (path for path, step in walk(job.run.steps) if isinstance(step, Launch) and step.entry == expression)
+    return item.model_copy(update={"field": f"{next(steps, 'steps.0')}.entry"})
+
+
+def _prepare(device: str, kernel: CompiledKernel, planned: Plan, emission: Emission) -> None:
+    begin = time.perf_counter()
+    try:
+        objects = device_type(device).prepare(kernel, planned)
+    except DeviceRefusal as refusal:
+        emission.diagnosed(refusal.diagnostics)
+        return
+    for key, data in objects.items():
+        emission.artifact("object", data, key=key)
+    if objects:
+        emission.event(Timed(stage="jit", seconds=time.perf_counter() - begin))
+
+
+def _occupancies(kernel: CompiledKernel, question: OccupancyQuestion, emission: Emission) -> tuple[EntryOccupancy, ...]:
+    """Of every entry at the launch asked for; why it is not possible is told as a diagnostic."""
+    grid, block, shared = dim3(question.grid), dim3(question.block), question.dynamic_shared_bytes
+    found = []
+    for entry in kernel.entries:
+        problems = [
+            item.model_copy(update={"field": (item.field or "").replace("question.config", "launch")})
+            for item in check_limits(entry, kernel.architecture, grid, block, shared, "question")
+        ]
+        emission.diagnosed(problems)
+        possible = all(item.severity != "error" for item in problems)
+        found.append(
+            EntryOccupancy(
+                entry=entry.name,
+                occupancy=occupancy(kernel.architecture, entry.resources, grid, block, shared) if possible else None,
+                curve=curve(kernel.architecture, entry.resources, shared),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,69 @@
+"""Checks every step of a run against the compiled kernel, before anything runs, and keeps what launches need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.launching.arguments import Match, match_arguments
+from engine.launching.entries import find_entry
+from engine.launching.limits import check_limits
+from protocol.diagnostics import Diagnostic
+from protocol.dtypes import read_number
+from protocol.kernel import CompiledKernel, Entry
+from protocol.launch import Fill, Launch, dim3, resolve_grid, walk
+from protocol.run import RunRequest
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLaunch:
+    """One launch step that may run: extents in blocks and threads, and an argument for every parameter."""
+
+    step: str
+    entry: Entry
+    grid: Extents
+    block: Extents
+    dynamic_shared_bytes: int
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Launches by the path of their step, and what was found; nothing may run where one of it is an error."""
+
+    launches: Mapping[str, PlannedLaunch]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def refused(self) -> bool:
+        return any(item.severity == "error" for item in self.diagnostics)
+
+
+def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
+    """Every launch of the run with its entry, its extents and its arguments."""
+    buffers = {buffer.name: buffer for buffer in run.buffers}
+    launches: dict[str, PlannedLaunch] = {}
+    found: list[Diagnostic] = []
+    for path, step in walk(run.steps):
+        if isinstance(step, Fill):
+            try:
+                read_number(step.value, buffers[step.buffer].dtype)
+            except ValueError as error:
+                message = f"{step.buffer}: {error}"
+                found.append(
+                    Diagnostic(severity="error", message=message, origin="launch", code="fill", field=f"{path}.value")
+                )
+        if not isinstance(step, Launch):
+            continue
+        entry = find_entry(kernel, step.entry, path)
+        if isinstance(entry, Diagnostic):
+            found.append(entry)
+            continue
+        grid, block = resolve_grid(step.config, run.buffers), dim3(step.config.block)
+        found += check_limits(entry, kernel.architecture, grid, block, step.config.dynamic_shared_bytes, path)
+        matches, problems = match_arguments(entry, step.arguments, buffers, path)
+        found += problems
+        launches[path] = PlannedLaunch(path, entry, grid, block, step.config.dynamic_shared_bytes, matches)
+    return Plan(launches, tuple(found))

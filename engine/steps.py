@@ -1,0 +1,111 @@
+"""Runs the steps of a run on one device: launches, repeats, swaps and fills."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.devices.device import Device, DeviceBuffer
+from engine.devices.occupancy import occupancy
+from engine.emission import Emission
+from engine.launching.arguments import argument_bytes
+from engine.launching.plan import Plan, PlannedLaunch
+from engine.values.initialise import initial_array
+from protocol.arguments import Full
+from protocol.events import Counted, Found, Launched, Timed
+from protocol.launch import Fill, Launch, Repeat, Step, Swap
+from protocol.run import RunRequest
+
+
+@dataclass(slots=True)
+class _Total:
+    """Time of all rounds of one launch step."""
+
+    seconds: float = 0.0
+    launches: int = 0
+
+
+@dataclass(slots=True)
+class StepRunner:
+    """One run. `buffers` maps the user's names to allocations, whose own names never change."""
+
+    device: Device
+    plan: Plan
+    run: RunRequest
+    buffers: dict[str, DeviceBuffer]
+    emission: Emission
+    deadline_seconds: float
+    totals: dict[str, _Total] = field(default_factory=dict)
+    _labels: dict[str, str] = field(default_factory=dict)
+    """The user's name -> the name that the buffer was allocated under."""
+
+    def execute(self) -> bool:
+        """Runs all steps, and tells of each launch; False where a fatal fault or the deadline ended the run."""
+        self._labels = {name: name for name in self.buffers}
+        begin = time.perf_counter()
+        finished = self._steps(self.run.steps, "steps", begin + self.deadline_seconds)
+        for step, total in self.totals.items():
+            self.emission.event(Timed(stage="run", seconds=total.seconds, step=step, launches=total.launches))
+        return finished
+
+    def _steps(self, steps: Sequence[Step], path: str, deadline: float) -> bool:
+        return all(self._step(step, f"{path}.{index}", deadline) for index, step in enumerate(steps))
+
+    def _step(self, step: Step, path: str, deadline: float) -> bool:
+        match step:
+            case Launch():
+                return self._launch(self.plan.launches[path], deadline)
+            case Repeat():
+                return all(self._steps(step.steps, f"{path}.steps", deadline) for _ in range(step.count))
+            case Swap():
+                first, second = step.first, step.second
+                self.buffers[first], self.buffers[second] = self.buffers[second], self.buffers[first]
+                self._labels[first], self._labels[second] = self._labels[second], self._labels[first]
+                return True
+            case Fill():
+                buffer = next(item for item in self.run.buffers if item.name == step.buffer)
+                values = initial_array(Full(value=step.value), buffer.dtype, buffer.shape, {})
+                assert values is not None
+                self.buffers[step.buffer].write(values)
+                return True
+
+    def _launch(self, launch: PlannedLaunch, deadline: float) -> bool:
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            self.emission.event(out_of_time(launch.step, self.deadline_seconds))
+            return False
+        total = self.totals.get(launch.step)
+        if total is None:
+            total = self.totals[launch.step] = _Total()
+            self.emission.event(self._launched(launch))
+        arguments = [argument_bytes(match, lambda name: self.buffers[name].address) for match in launch.matches]
+        names = {label: name for name, label in self._labels.items()}
+        report = self.device.launch(launch, arguments, names, self.emission.printed, left)
+        total.seconds += report.seconds
+        total.launches += 1
+        for found in report.found:
+            self.emission.event(found)
+        if report.counters:
+            self.emission.event(Counted(step=launch.step, counters=dict(report.counters)))
+        return not report.fatal
+
+    def _launched(self, launch: PlannedLaunch) -> Launched:
+        return Launched(
+            step=launch.step,
+            entry=launch.entry.display,
+            grid=launch.grid,
+            block=launch.block,
+            dynamic_shared_bytes=launch.dynamic_shared_bytes,
+            device=self.device.kind,
+            device_name=self.device.name,
+            occupancy=occupancy(
+                self.run.architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
+            ),
+        )
+
+
+def out_of_time(step: str, seconds: float) -> Found:
+    """The finding that ends a run at its deadline."""
+    message = f"The kernel was stopped after {seconds:g} s; the buffers are as it left them."
+    return Found(**{"class": "limit"}, code="wall", message=message, step=step)
