@@ -1,7 +1,7 @@
 """The instruction table: one documented row an opcode and family, and what each legal form does.
 
-    form = lookup(instruction)              # Form, or a Problem that says what is supported
-    results = form.lower(lanes, operands)   # emits LLVM IR for one lane, or one warp with `active`
+form = lookup(instruction)              # Form, or a Problem that says what is supported
+results = form.lower(lanes, operands)   # emits LLVM IR for one lane, or one warp with `active`
 """
 
 from emulator.isa.form import LLVM_TYPES, Atomic, Form, Row

@@ -91,7 +91,10 @@ def sine(x: Lanes, a: Value, cosine: bool) -> Value:
     return result if cosine else x.select(x.fcmp("oeq", a, x.const("float", 0.0)), a, result)
 
 
-_TANH = [2**n * (2**n - 1) * b / math.factorial(n) for n, b in ((10, 5 / 66), (8, -1 / 30), (6, 1 / 42), (4, -1 / 30), (2, 1 / 6))]
+_TANH = [
+    2**n * (2**n - 1) * b / math.factorial(n)
+    for n, b in ((10, 5 / 66), (8, -1 / 30), (6, 1 / 42), (4, -1 / 30), (2, 1 / 6))
+]
 
 
 def tanh(x: Lanes, a: Value) -> Value:

@@ -48,6 +48,12 @@ def _add_float(ftz: bool) -> Combine:
     return lambda x, old, operands: x.fadd(old, operands[0], "rn", ftz)
 
 
+def _add_double(x: Lanes, old: Value, operands: Sequence[Value]) -> Value:
+    """The memory's adder passes NaNs on as they are, even signalling ones; that of the operand wins."""
+    total = x.select(x.is_nan(old), old, x.fadd(old, operands[0]))
+    return x.select(x.is_nan(operands[0]), operands[0], total)
+
+
 def _add_half(kind: str) -> Combine:
     def combine(x: Lanes, old: Value, operands: Sequence[Value]) -> Value:
         total = x.binary("fadd", to_single(x, old, kind), to_single(x, operands[0], kind))
@@ -84,7 +90,7 @@ _SINGLE = Atomic(_add_float(False), None)
 _FLOATING = {
     # In global memory the hardware's single precision adder flushes subnormal numbers.
     "f32": replace(_SINGLE, combine_global=_add_float(True)),
-    "f64": Atomic(_add_float(False), None),
+    "f64": Atomic(_add_double, None),
     "f16": Atomic(_add_half("f16"), None),
     "bf16": Atomic(_add_half("bf16"), None),
     "f16x2": Atomic(_add_pair("f16"), None),

@@ -137,9 +137,7 @@ class Builder:
         """Lanes picked by constant indices; indices from `value.lanes` on pick from `other`."""
         second = str(other) if other is not None else f"{value.llvm_type} poison"
         mask = ", ".join(f"i32 {index}" for index in indices)
-        return self._put(
-            f"shufflevector {value}, {second}, <{len(indices)} x i32> <{mask}>", value.type, len(indices)
-        )
+        return self._put(f"shufflevector {value}, {second}, <{len(indices)} x i32> <{mask}>", value.type, len(indices))
 
     # Generic instructions.
 

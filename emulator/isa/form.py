@@ -121,9 +121,7 @@ class Form:
         """The one of the choices that the instruction has."""
         return next((choice for choice in choices if choice in self.modifiers), default)
 
-    def lower(
-        self, lanes: Lanes, operands: Sequence[Value], active: Value | None = None
-    ) -> tuple[Value, ...]:
+    def lower(self, lanes: Lanes, operands: Sequence[Value], active: Value | None = None) -> tuple[Value, ...]:
         """Emits the instruction; `operands` are the sources in order, each of `LLVM_TYPES` of its PTX type.
 
         `active` (i1, one a lane) is needed by warp rows only. Returns one value a destination.

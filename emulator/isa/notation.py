@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 
 TYPES = frozenset(
-    "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 bf16 bf16x2 tf32 f32 f64 f32x2 "
-    "u16x2 s16x2 e4m3x2 e5m2x2".split()
+    ["pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "f32x2", "u16x2", "s16x2", "e4m3x2", "e5m2x2"]
 )
 _WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 _PART = re.compile(r"\{\.(?:\(([^)]+)\)|([\w:]+))\}|\.(?:\(([^)]+)\)|([\w:]+))")

@@ -329,7 +329,9 @@ class FloatLanes(Builder):
         """Knuth's TwoSum: s + e = a + b exactly, for operands far from the ends of the range."""
         total = self.binary("fadd", a, b)
         back = self.binary("fsub", total, a)
-        rest = self.binary("fadd", self.binary("fsub", a, self.binary("fsub", total, back)), self.binary("fsub", b, back))
+        rest = self.binary(
+            "fadd", self.binary("fsub", a, self.binary("fsub", total, back)), self.binary("fsub", b, back)
+        )
         return total, rest
 
     def _double_fma_residual(self, result: Value, a: Value, b: Value, c: Value) -> Value:

@@ -60,6 +60,9 @@ SPECIAL_REGISTERS: dict[str, SpecialRegister] = {
         SpecialRegister("%reserved_smem_offset_end", "b32", "launch", "Where the reserved shared memory ends."),
         SpecialRegister("%reserved_smem_offset_cap", "b32", "launch", "Bytes of reserved shared memory in use."),
         SpecialRegister("%current_graph_exec", "u64", "launch", "The graph being run; 0 outside one."),
-        *(SpecialRegister(f"%envreg{n}", "b32", "launch", "Set by the driver for cooperative launches.") for n in range(32)),
+        *(
+            SpecialRegister(f"%envreg{n}", "b32", "launch", "Set by the driver for cooperative launches.")
+            for n in range(32)
+        ),
     ]
 }

@@ -75,7 +75,11 @@ def permute(x: Lanes, a: Value, source: Value) -> Value:
 def concatenate(x: Lanes, parts: Sequence[Value]) -> Value:
     whole = parts[0]
     for part in parts[1:]:
-        grown = x.shuffle(part, [*range(part.lanes), *([-1] * (whole.lanes - part.lanes))]) if part.lanes < whole.lanes else part
+        grown = (
+            x.shuffle(part, [*range(part.lanes), *([-1] * (whole.lanes - part.lanes))])
+            if part.lanes < whole.lanes
+            else part
+        )
         whole = x.shuffle(whole, [*range(whole.lanes), *range(whole.lanes, whole.lanes + part.lanes)], grown)
     return whole
 

@@ -42,9 +42,7 @@ def _lop3(x: Lanes, f: Form, a: Value, b: Value, c: Value, table: Value) -> Valu
     return _lop3_value(x, a, b, c, table.constant & 0xFF)
 
 
-def _lop3_predicate(
-    x: Lanes, f: Form, a: Value, b: Value, c: Value, table: Value, q: Value
-) -> tuple[Value, Value]:
+def _lop3_predicate(x: Lanes, f: Form, a: Value, b: Value, c: Value, table: Value, q: Value) -> tuple[Value, Value]:
     d = _lop3(x, f, a, b, c, table)
     set_ = x.icmp("ne", d, x.const("i32", 0))
     return d, x.or_(set_, q) if f.has("or") else x.and_(set_, q)
@@ -111,7 +109,10 @@ def _count(x: Lanes, f: Form, a: Value) -> Value:
 
 def _fns(x: Lanes, f: Form, mask: Value, base: Value, offset: Value) -> Value:
     """The |offset|-th set bit from `base` on, upwards or (negative) downwards: a binary search by bit counts."""
-    word = lambda value: x.const("i32", value)  # noqa: E731
+
+    def word(value: int) -> Value:
+        return x.const("i32", value)
+
     down = x.icmp("slt", offset, word(0))
     bits = x.select(down, x.brev(mask), mask)
     first = x.select(down, x.sub(word(31), base), base)
@@ -182,7 +183,11 @@ def _bit(x: Lanes, a: Value, bit: int) -> Value:
 
 
 ROWS = (
-    row(f"shl.{_BITS} d, a, b:u32", "a shifted left, zeros in; amounts of the width and more give 0.", lambda x, f, a, b: x.shl(a, b)),
+    row(
+        f"shl.{_BITS} d, a, b:u32",
+        "a shifted left, zeros in; amounts of the width and more give 0.",
+        lambda x, f, a, b: x.shl(a, b),
+    ),
     row(
         "shr.(b16|b32|b64|u16|u32|u64|s16|s32|s64) d, a, b:u32",
         "a shifted right, the sign (s) or zeros in; amounts of the width and more give the fill.",

@@ -47,9 +47,7 @@ def _setp(x: Lanes, f: Form, a: Value, b: Value, c: Value | None = None) -> tupl
 def _setp_pair(x: Lanes, f: Form, a: Value, b: Value, c: Value | None = None) -> tuple[Value, ...]:
     """Packed halves: p from the lower, q from the upper."""
     kind = f.type.removesuffix("x2")
-    return tuple(
-        _combine(x, f, _holds(x, f, p, q, kind), c) for p, q in zip(halves(x, a), halves(x, b), strict=True)
-    )
+    return tuple(_combine(x, f, _holds(x, f, p, q, kind), c) for p, q in zip(halves(x, a), halves(x, b), strict=True))
 
 
 _TRUE_BITS = {"f16": 0x3C00, "bf16": 0x3F80, "f32": 0x3F800000}
@@ -94,15 +92,31 @@ _OPERANDS = "a, b, c:pred?"
 _UNORDERED = "Comparison; those ending in u hold for NaN."
 
 ROWS = (
-    row(f"setp.(eq|ne){_BOOLEAN}.(b16|b32|b64) p:pred|q:pred?, {_OPERANDS}", "p = (a ? b) op c; q the same of the opposite.", _setp),
-    row(f"setp.(eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_BOOLEAN}.(u16|u32|u64) p:pred|q:pred?, {_OPERANDS}", "Unsigned comparison.", _setp),
+    row(
+        f"setp.(eq|ne){_BOOLEAN}.(b16|b32|b64) p:pred|q:pred?, {_OPERANDS}",
+        "p = (a ? b) op c; q the same of the opposite.",
+        _setp,
+    ),
+    row(
+        f"setp.(eq|ne|lt|le|gt|ge|lo|ls|hi|hs){_BOOLEAN}.(u16|u32|u64) p:pred|q:pred?, {_OPERANDS}",
+        "Unsigned comparison.",
+        _setp,
+    ),
     row(f"setp.(eq|ne|lt|le|gt|ge){_BOOLEAN}.(s16|s32|s64) p:pred|q:pred?, {_OPERANDS}", "Signed comparison.", _setp),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f32 p:pred|q:pred?, {_OPERANDS}", _UNORDERED, _setp),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.f64 p:pred|q:pred?, {_OPERANDS}", _UNORDERED, _setp),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f16 p:pred, {_OPERANDS}", _UNORDERED, _setp),
     row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.bf16 p:pred, {_OPERANDS}", _UNORDERED, _setp),
-    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f16x2 p:pred|q:pred, {_OPERANDS}", "p compares the lower halves, q the upper.", _setp_pair),
-    row(f"setp.({_FLOAT_NAMES}){_BOOLEAN}.bf16x2 p:pred|q:pred, {_OPERANDS}", "p compares the lower halves, q the upper.", _setp_pair),
+    row(
+        f"setp.({_FLOAT_NAMES}){_BOOLEAN}{{.ftz}}.f16x2 p:pred|q:pred, {_OPERANDS}",
+        "p compares the lower halves, q the upper.",
+        _setp_pair,
+    ),
+    row(
+        f"setp.({_FLOAT_NAMES}){_BOOLEAN}.bf16x2 p:pred|q:pred, {_OPERANDS}",
+        "p compares the lower halves, q the upper.",
+        _setp_pair,
+    ),
     *(
         row(
             f"set.({names}){_BOOLEAN}.(u32|s32|f32|f16|bf16).({kinds}) d, {_OPERANDS}",

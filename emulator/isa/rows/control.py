@@ -17,13 +17,25 @@ ROWS = (
     row("bar{.cta}.red.popc.u32 …", "Waits, and counts the threads whose predicate holds.", kind="barrier"),
     row("bar{.cta}.red.(and|or).pred …", "Waits, and combines the threads' predicates.", kind="barrier"),
     row("bar.warp.sync …", "Waits until the member lanes have arrived.", kind="barrier"),
-    row("barrier{.cta}.sync{.aligned} …", "Waits until the block's threads (or b of them) have arrived.", kind="barrier"),
+    row(
+        "barrier{.cta}.sync{.aligned} …", "Waits until the block's threads (or b of them) have arrived.", kind="barrier"
+    ),
     row("barrier{.cta}.arrive{.aligned} …", "Arrives without waiting.", kind="barrier"),
-    row("barrier{.cta}.red.popc{.aligned}.u32 …", "Waits, and counts the threads whose predicate holds.", kind="barrier"),
+    row(
+        "barrier{.cta}.red.popc{.aligned}.u32 …", "Waits, and counts the threads whose predicate holds.", kind="barrier"
+    ),
     row("barrier{.cta}.red.(and|or){.aligned}.pred …", "Waits, and combines the threads' predicates.", kind="barrier"),
     row("membar.(cta|gl|sys) …", "Orders this thread's memory accesses.", kind="barrier"),
-    row("fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys) …", "Orders this thread's memory accesses.", kind="barrier"),
-    row("fence.proxy.(alias|async|async.global|async.shared::cta) …", "Orders accesses of different proxies.", kind="barrier"),
+    row(
+        "fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys) …",
+        "Orders this thread's memory accesses.",
+        kind="barrier",
+    ),
+    row(
+        "fence.proxy.(alias|async|async.global|async.shared::cta) …",
+        "Orders accesses of different proxies.",
+        kind="barrier",
+    ),
     row("nanosleep.u32 …", "Suspends for about that many nanoseconds.", kind="special"),
     row("pmevent{.mask} …", "Triggers a performance monitor event.", kind="special"),
     row("griddepcontrol.(launch_dependents|wait) …", "Orders dependent grids; alone, a grid has none.", kind="special"),

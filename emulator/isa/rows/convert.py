@@ -286,7 +286,9 @@ ROWS = (
     row("cvt.(rn|rz){.relu}.(f16x2|bf16x2).f32 d, a, b", "b into the lower half, a into the upper.", _to_pair),
     row("cvt.rna{.satfinite}.tf32.f32 d, a", "10 bits of fraction, ties away from zero.", _to_tf32),
     row("cvt.(rn|rz){.satfinite}{.relu}.tf32.f32 d, a", "10 bits of fraction.", _to_tf32),
-    row("cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f32 d, a, b", "b into the lower byte, a into the upper.", _to_fp8_pair),
+    row(
+        "cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f32 d, a, b", "b into the lower byte, a into the upper.", _to_fp8_pair
+    ),
     row("cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f16x2 d, a", "Each half into its byte.", _to_fp8_pair),
     row("cvt.rn{.relu}.f16x2.(e4m3x2|e5m2x2) d, a", "Each byte into its half.", _from_fp8_pair),
 )

@@ -145,9 +145,7 @@ def _single_pair(x: Lanes, f: Form, *words: Value) -> Value:
     """Two singles in 64 bits, each computed apart."""
     parts = []
     for shift in (0, 32):
-        singles = [
-            x.bitcast(x.cast(x.lshr(word, x.const("i64", shift)), "trunc", "i32"), "float") for word in words
-        ]
+        singles = [x.bitcast(x.cast(x.lshr(word, x.const("i64", shift)), "trunc", "i32"), "float") for word in words]
         lower = {"add": x.fadd, "sub": x.fsub, "mul": x.fmul, "fma": x.fma}[f.opcode]
         result = lower(*singles, _rounding(f), f.has("ftz"))  # type: ignore[operator]
         parts.append(x.resize(x.bitcast(result, "i32"), "i64"))
@@ -205,8 +203,16 @@ ROWS = (
         line
         for opcode, word in (("min", "smaller"), ("max", "larger"))
         for line in (
-            _alu(f"{opcode}{{.ftz}}{{.NaN}}.f32 d, a, b, c?", f"The {word}; a NaN only if all are, or with `.NaN` if one is.", _extreme),
-            _alu(f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.f32 d, a, b", f"The {word} magnitude, with the product's sign.", _extreme),
+            _alu(
+                f"{opcode}{{.ftz}}{{.NaN}}.f32 d, a, b, c?",
+                f"The {word}; a NaN only if all are, or with `.NaN` if one is.",
+                _extreme,
+            ),
+            _alu(
+                f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.f32 d, a, b",
+                f"The {word} magnitude, with the product's sign.",
+                _extreme,
+            ),
             _alu(f"{opcode}.f64 d, a, b", f"The {word}; a NaN only if both are.", _extreme),
         )
     ),

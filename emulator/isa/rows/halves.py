@@ -95,7 +95,11 @@ def _rows() -> tuple[Row, ...]:
     for opcode, word in (("min", "smaller"), ("max", "larger")):
         result.append(row(f"{opcode}{{.ftz}}{{.NaN}}.{half} d, a, b", f"The {word}; NaN as in f32.", extreme_))
         result.append(
-            row(f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.{half} d, a, b", f"The {word} magnitude, product's sign.", extreme_)
+            row(
+                f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.{half} d, a, b",
+                f"The {word} magnitude, product's sign.",
+                extreme_,
+            )
         )
         result.append(row(f"{opcode}{{.NaN}}.{brain} d, a, b", f"The {word}; NaN as in f32.", extreme_))
         result.append(

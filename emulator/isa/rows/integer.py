@@ -92,13 +92,10 @@ def _carry(x: Lanes, f: Form, *sources: Value) -> Value | tuple[Value, ...]:
     """add, sub and mad with the carry flag read (`addc`), written (`.cc`) or both."""
     operands = list(sources)
     carry = operands.pop() if f.row.carry_in else None
-    if f.opcode.startswith("sub"):
-        total, out = x.sub_borrow(*operands, carry)
-    elif f.opcode.startswith("add"):
-        total, out = x.add_carry(*operands, carry)
-    else:
-        a, b, c = operands
-        total, out = x.add_carry(_mul(x, f, a, b), c, carry)
+    if f.opcode.startswith("mad"):
+        operands = [_mul(x, f, operands[0], operands[1]), operands[2]]
+    combine = x.sub_borrow if f.opcode.startswith("sub") else x.add_carry
+    total, out = combine(operands[0], operands[1], carry)
     return (total, out) if f.row.carry_out else total
 
 
@@ -181,7 +178,12 @@ ROWS = (
             ),
         )
     ),
-    row("mad.(lo|hi).cc.(u32|s32|u64|s64) d, a, b, c", "mad that sets the carry of its addition.", _carry, carry_out=True),
+    row(
+        "mad.(lo|hi).cc.(u32|s32|u64|s64) d, a, b, c",
+        "mad that sets the carry of its addition.",
+        _carry,
+        carry_out=True,
+    ),
     row("madc.(lo|hi).(u32|s32|u64|s64) d, a, b, c", "mad plus the carry.", _carry, carry_in=True),
     row(
         "madc.(lo|hi).cc.(u32|s32|u64|s64) d, a, b, c",
@@ -190,7 +192,9 @@ ROWS = (
         carry_in=True,
         carry_out=True,
     ),
-    row("dp4a.(u32|s32).(u32|s32) d:b32, a:b32, b:b32, c:b32", "c plus the dot product of four bytes of a and b.", _dp4a),
+    row(
+        "dp4a.(u32|s32).(u32|s32) d:b32, a:b32, b:b32, c:b32", "c plus the dot product of four bytes of a and b.", _dp4a
+    ),
     row(
         "dp2a.(lo|hi).(u32|s32).(u32|s32) d:b32, a:b32, b:b32, c:b32",
         "c plus the dot product of a's two halves and the lower or upper two bytes of b.",

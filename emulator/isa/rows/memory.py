@@ -24,7 +24,11 @@ ROWS = (
         "Loads through the read-only path.",
         kind="memory",
     ),
-    row(f"ld.volatile{_SPACE}{_PREFETCH}{_VECTOR}.{_TYPE} …", "Loads, never combined with another access.", kind="memory"),
+    row(
+        f"ld.volatile{_SPACE}{_PREFETCH}{_VECTOR}.{_TYPE} …",
+        "Loads, never combined with another access.",
+        kind="memory",
+    ),
     row(
         f"ld.(relaxed|acquire).{_SCOPE}{_SPACE}{_EVICT}{_L2}{_PREFETCH}{_VECTOR}.{_TYPE} …",
         "Loads with the given ordering among the threads of the scope.",
@@ -62,8 +66,16 @@ ROWS = (
         "Whether a generic address lies in a space.",
         kind="memory",
     ),
-    row("mapa{.shared::cluster}.(u32|u64) …", "The address of a variable in another block of the cluster.", kind="memory"),
-    row("getctarank{.shared::cluster}.(u32|u64) …", "The rank of the block whose shared memory holds an address.", kind="memory"),
+    row(
+        "mapa{.shared::cluster}.(u32|u64) …",
+        "The address of a variable in another block of the cluster.",
+        kind="memory",
+    ),
+    row(
+        "getctarank{.shared::cluster}.(u32|u64) …",
+        "The rank of the block whose shared memory holds an address.",
+        kind="memory",
+    ),
     row(
         f"cp.async.ca.{_SHARED}.global{{.L2::cache_hint}}{_PREFETCH} …",
         "Copies 4, 8 or 16 bytes to shared memory; bytes beyond the source size become 0.",

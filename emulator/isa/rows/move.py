@@ -22,12 +22,17 @@ def _pack(x: Lanes, f: Form, *parts: Value) -> Value:
 def _unpack(x: Lanes, f: Form, a: Value) -> tuple[Value, ...]:
     part = f"i{a.bits // len(f.destinations)}"
     width = a.bits // len(f.destinations)
-    return tuple(
-        x.resize(x.lshr(a, x.const(a.type, index * width)), part) for index in range(len(f.destinations))
-    )
+    return tuple(x.resize(x.lshr(a, x.const(a.type, index * width)), part) for index in range(len(f.destinations)))
 
 
-_SPLITS = (("b16", "b8", 2), ("b32", "b16", 2), ("b32", "b8", 4), ("b64", "b32", 2), ("b64", "b16", 4), ("b128", "b64", 2))
+_SPLITS = (
+    ("b16", "b8", 2),
+    ("b32", "b16", 2),
+    ("b32", "b8", 4),
+    ("b64", "b32", 2),
+    ("b64", "b16", 4),
+    ("b128", "b64", 2),
+)
 
 
 def _vector(prefix: str, count: int, kind: str) -> str:

@@ -111,7 +111,16 @@ def _redux(x: Lanes, f: Form, active: Value, a: Value, members: Value) -> Value:
     # Each lane names its own group: one pass over the lanes, taking from each what its group has.
     a = x.splat(a)
     here = x.and_(mask_word(x, active), members)
-    combine = {"add": x.add, "and": x.and_, "or": x.or_, "xor": x.xor, "umin": x.umin, "umax": x.umax, "smin": x.smin, "smax": x.smax}
+    combine = {
+        "add": x.add,
+        "and": x.and_,
+        "or": x.or_,
+        "xor": x.xor,
+        "umin": x.umin,
+        "umax": x.umax,
+        "smin": x.smin,
+        "smax": x.smax,
+    }
     total: Value | None = None
     identity = x.const("i32", {"and": -1, "umin": -1, "smin": (1 << 31) - 1, "smax": 1 << 31}.get(operation, 0))
     for lane in range(WARP):
@@ -144,7 +153,9 @@ ROWS = (
         _shfl,
         kind="warp",
     ),
-    row("vote.sync.(all|any|uni).pred d, a, m:b32", "Whether a holds for all, any, or all or none.", _vote, kind="warp"),
+    row(
+        "vote.sync.(all|any|uni).pred d, a, m:b32", "Whether a holds for all, any, or all or none.", _vote, kind="warp"
+    ),
     row("vote.(all|any|uni).pred d, a", "vote.sync of all active lanes.", _vote, kind="warp"),
     row("vote.sync.ballot.b32 d, a:pred, m:b32", "The word of lanes for which a holds.", _vote, kind="warp"),
     row("vote.ballot.b32 d, a:pred", "vote.sync.ballot of all active lanes.", _vote, kind="warp"),
@@ -155,7 +166,12 @@ ROWS = (
         _match,
         kind="warp",
     ),
-    row("redux.sync.(add|min|max).(u32|s32) d, a, m:b32", "The sum, least or greatest a of the members.", _redux, kind="warp"),
+    row(
+        "redux.sync.(add|min|max).(u32|s32) d, a, m:b32",
+        "The sum, least or greatest a of the members.",
+        _redux,
+        kind="warp",
+    ),
     row("redux.sync.(and|or|xor).b32 d, a, m:b32", "The bitwise combination of the members' a.", _redux, kind="warp"),
     row("activemask.b32 d", "The word of active lanes.", _activemask, kind="warp"),
     row("elect.sync d:b32|p:pred, m:b32", "The lowest member, and whether this lane is it.", _elect, kind="warp"),

@@ -80,8 +80,7 @@ def _function(name: str, job: Job) -> tuple[str, set[str]]:
     fixed = dict(job.constants)
     variable = iter(loaded)
     operands = [
-        lanes.const(LLVM_TYPES[t], fixed[i]) if i in fixed else next(variable)
-        for i, t in enumerate(job.form.sources)
+        lanes.const(LLVM_TYPES[t], fixed[i]) if i in fixed else next(variable) for i, t in enumerate(job.form.sources)
     ]
     atomic = job.form.atomic
     if atomic is not None:

@@ -23,7 +23,16 @@ from .plan import Case, all_cases, atomic_cases, warp_cases
 from .vectors import COUNT
 
 TARGET = "sm_90a"
-_REGISTER = {"i1": "pred", "i8": "b16", "i16": "b16", "i32": "b32", "i64": "b64", "i128": "b128", "float": "f32", "double": "f64"}
+_REGISTER = {
+    "i1": "pred",
+    "i8": "b16",
+    "i16": "b16",
+    "i32": "b32",
+    "i64": "b64",
+    "i128": "b128",
+    "float": "f32",
+    "double": "f64",
+}
 _MEMORY = {"i1": "u8", "i8": "u8", "i16": "b16", "i32": "b32", "i64": "b64", "float": "b32", "double": "b64"}
 
 
@@ -62,7 +71,9 @@ def kernel(name: str, case: Case) -> str:
             else:
                 body.append(f"setp.ne.u16 %s{index}, %u, 0;")
         elif low == "i128":
-            body.append(f".reg .b64 %l{index}, %h{index}; ld.global.v2.b64 {{%l{index}, %h{index}}}, [%at]; mov.b128 %s{index}, {{%l{index}, %h{index}}};")
+            body.append(
+                f".reg .b64 %l{index}, %h{index}; ld.global.v2.b64 {{%l{index}, %h{index}}}, [%at]; mov.b128 %s{index}, {{%l{index}, %h{index}}};"
+            )
         else:
             memory = "b8" if register == "b8" else _MEMORY[low]
             body.append(f"ld.global.{memory} %s{index}, [%at];")
@@ -78,8 +89,12 @@ def kernel(name: str, case: Case) -> str:
         if kind != "cc":
             register = "b8" if byte_registers and kind == "b8" else _REGISTER[low]
             body.append(f".reg .{register} %d{index};")
-            if register not in ("b8", "b128") :
-                body.append("setp.ne.u32 %d{0}, 0, 0;".format(index) if low == "i1" else f"mov.{'b16' if low == 'i8' else form_mov(low)} %d{index}, {zero(low)};")
+            if register not in ("b8", "b128"):
+                body.append(
+                    f"setp.ne.u32 %d{index}, 0, 0;"
+                    if low == "i1"
+                    else f"mov.{'b16' if low == 'i8' else form_mov(low)} %d{index}, {zero(low)};"
+                )
             destinations.append(f"%d{index}")
     positions = [p for p in case.positions]
     rendered, d, s = [], iter(destinations), iter(sources)
@@ -91,7 +106,9 @@ def kernel(name: str, case: Case) -> str:
         else:
             rendered.append("{" + ", ".join(parts) + "}" if position.vector else parts[0])
     if "cc" in form.sources:
-        body.append(".reg .u32 %dummy;" + ("sub.cc.u32 %dummy, 0, %carry;" if subtracts else "add.cc.u32 %dummy, %carry, -1;"))
+        body.append(
+            ".reg .u32 %dummy;" + ("sub.cc.u32 %dummy, 0, %carry;" if subtracts else "add.cc.u32 %dummy, %carry, -1;")
+        )
     if form.kind == "atomic":
         low = LLVM_TYPES[form.destinations[0]]
         size = np.dtype(NUMPY[low]).itemsize
@@ -111,7 +128,9 @@ def kernel(name: str, case: Case) -> str:
         elif low == "i1":
             body.append(f"selp.u32 %carry, 1, 0, %d{index}; st.global.u8 [%at], %carry;")
         elif low == "i128":
-            body.append(f".reg .b64 %m{index}, %n{index}; mov.b128 {{%m{index}, %n{index}}}, %d{index}; st.global.v2.b64 [%at], {{%m{index}, %n{index}}};")
+            body.append(
+                f".reg .b64 %m{index}, %n{index}; mov.b128 {{%m{index}, %n{index}}}, %d{index}; st.global.v2.b64 [%at], {{%m{index}, %n{index}}};"
+            )
         else:
             memory = "b8" if byte_registers and kind == "b8" else _MEMORY[low]
             body.append(f"st.global.{memory} [%at], %d{index};")
@@ -134,7 +153,9 @@ def assemble(text: str) -> tuple[bytes | None, str]:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "a.ptx"), Path(folder, "a.cubin")
         source.write_text(text)
-        done = subprocess.run(["ptxas", f"-arch={TARGET}", str(source), "-o", str(target)], capture_output=True, text=True)
+        done = subprocess.run(
+            ["ptxas", f"-arch={TARGET}", str(source), "-o", str(target)], capture_output=True, text=True
+        )
         return (target.read_bytes(), "") if done.returncode == 0 else (None, done.stderr + done.stdout)
 
 
@@ -193,12 +214,20 @@ def measure(cases: Sequence[Case]) -> tuple[dict[str, np.ndarray], dict[str, str
             arrays = case.sources()
             for pointer, array in zip(scratch, arrays, strict=False):
                 data = np.ascontiguousarray(array)
-                driver.check(driver.cuda.cuMemcpyHtoD_v2(pointer, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes)))
+                driver.check(
+                    driver.cuda.cuMemcpyHtoD_v2(
+                        pointer, data.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(data.nbytes)
+                    )
+                )
             outputs = scratch[len(arrays) : len(arrays) + len(case.form.destinations)]
             driver.launch(function, scratch[: len(arrays) + len(outputs)])
             for number, (pointer, kind) in enumerate(zip(outputs, case.form.destinations, strict=True)):
                 host = np.zeros(COUNT, NUMPY[LLVM_TYPES[kind]])
-                driver.check(driver.cuda.cuMemcpyDtoH_v2(host.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(host.nbytes)))
+                driver.check(
+                    driver.cuda.cuMemcpyDtoH_v2(
+                        host.ctypes.data_as(ctypes.c_void_p), pointer, ctypes.c_size_t(host.nbytes)
+                    )
+                )
                 results[f"{case.name}#{number}"] = host
         driver.check(driver.cuda.cuModuleUnload(handle))
     return results, refused

@@ -58,7 +58,9 @@ def _cancelling(arrays: list[np.ndarray], kind: str) -> np.ndarray:
     a, b, c = arrays
     if kind in ("f32", "f64"):
         with np.errstate(all="ignore"):
-            product = -(a.view(kind.replace("f32", "f4").replace("f64", "f8")) * b.view({"f32": "f4", "f64": "f8"}[kind]))
+            product = -(
+                a.view(kind.replace("f32", "f4").replace("f64", "f8")) * b.view({"f32": "f4", "f64": "f8"}[kind])
+            )
         return np.where(np.arange(COUNT) % 4 == 1, product.view(c.dtype), c)
     return c
 
@@ -141,7 +143,14 @@ def warp_cases() -> list[Case]:
                 assert isinstance(form, Form)
                 positions = fit(row.notation.positions or (), shape) or ()
                 if form.opcode == "shfl":
-                    for literals in (((1, 1), (2, 31)), ((1, 16), (2, 31)), ((1, 3), (2, 0x181F)), ((1, 2), (2, 0)), ((2, 0x1C1F),), ()):
+                    for literals in (
+                        ((1, 1), (2, 31)),
+                        ((1, 16), (2, 31)),
+                        ((1, 3), (2, 0x181F)),
+                        ((1, 2), (2, 0)),
+                        ((2, 0x1C1F),),
+                        (),
+                    ):
                         found.append(Case(form, (*literals, (3, -1)), positions))
                 else:
                     found.append(Case(form, (), positions, active=True))
@@ -155,7 +164,16 @@ def atomic_cases() -> list[Case]:
         if row.kind != "atomic":
             continue
         for spelling in row.notation.spellings():
-            if "global" not in spelling or {"cta", "cluster", "gpu", "sys", "relaxed", "acquire", "release", "acq_rel"} & set(spelling):
+            if "global" not in spelling or {
+                "cta",
+                "cluster",
+                "gpu",
+                "sys",
+                "relaxed",
+                "acquire",
+                "release",
+                "acq_rel",
+            } & set(spelling):
                 continue
             form = find(row.notation.opcode, spelling, (0, 0))
             assert isinstance(form, Form)
