@@ -26,6 +26,8 @@ _ENVIRONMENT = {
     # A zygote must stay at one thread.
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
+    # Nor may whatever else is installed be imported into it.
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",
 }
 
 
@@ -51,17 +53,16 @@ class Seat:
 
 
 class ForkServer:
-    """A zygote for one kind of job. It holds no secret: an empty environment and no descriptor but its channel."""
+    """A zygote for some kinds of job. It holds no secret: an empty environment and no descriptor but its channel."""
 
-    def __init__(self, kind: str, strong: bool, drop_to: int | None, preload: Sequence[str]) -> None:
+    def __init__(self, kinds: Sequence[str], strong: bool, drop_to: int | None, preload: Sequence[str]) -> None:
         """Start the process; `wait_ready` tells how that went. `drop_to`: a uid for weak mode under root."""
-        self.kind, self.strong = kind, strong
+        self.kinds = tuple(kinds)
         self.served = self.active = 0
         self.retired = False
         self.spare: Seat | None = None
         self.timings: dict[str, float] = {}
         self._began = time.perf_counter()
-        readable = readable_paths(kind, strong)
         self.channel, theirs = control.pair()
         try:
             self.process = subprocess.Popen(
@@ -80,11 +81,10 @@ class ForkServer:
         finally:
             theirs.close()
         settings = {
-            "kind": kind,
             "strong": strong,
             "drop_to": drop_to,
             "preload": list(preload),
-            "readable": readable,
+            "readable": {kind: readable_paths(kind, strong) for kind in kinds},
             "covered": installed_packages(),
             "devices": DEVICES,
         }

@@ -6,6 +6,7 @@ import contextlib
 import os
 import resource
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -20,9 +21,9 @@ _STATUS_LOST = 125
 class Household:
     """What a zygote hands to the init of each of its jobs."""
 
-    kind: str
     strong: bool
-    readable: tuple[str, ...]
+    readable: Mapping[str, tuple[str, ...]]
+    """By kind of job."""
     devices: tuple[str, ...]
     proc: int
     uid: int
@@ -53,7 +54,8 @@ def _run(house: Household, status: socket.socket) -> None:
     order, streams = control.receive(status)  # stdout, stderr, the event pipe, the sealed input
     if order is None:
         return
-    profile = PROFILES[house.kind]
+    kind = order["kind"]
+    profile = PROFILES[kind]
     limits = order["limits"]
     scratch = (int(limits["scratch"]), int(limits["scratch_files"])) if profile.scratch and house.strong else None
     if scratch is not None:
@@ -69,14 +71,14 @@ def _run(house: Household, status: socket.socket) -> None:
         walls = Confinement(
             strong=house.strong,
             syscalls=tuple(profile.syscalls),
-            readable=_readable(house),
+            readable=(*house.readable[kind], *(("/etc", "/proc") if house.strong and profile.proc else ())),
             writable=writable,
             devices=house.devices,
             limits=limits,
             init=me,
             data=data,
         )
-        child.become(house.kind, walls, streams, "/job" if writable else "/", bool(order["canary"]))
+        child.become(kind, walls, streams, "/job" if writable else "/", bool(order["canary"]))
     if not house.strong:
         handle = os.pidfd_open(pid)
         control.send(status, {"child": True}, [handle])
@@ -93,12 +95,6 @@ def _run(house: Household, status: socket.socket) -> None:
                 "scratch_full": scratch is not None and _is_full("/job"),
             }
     control.send(status, report)
-
-
-def _readable(house: Household) -> tuple[str, ...]:
-    if not house.strong:
-        return house.readable
-    return (*house.readable, "/etc", "/proc") if PROFILES[house.kind].proc else house.readable
 
 
 def _is_full(folder: str) -> bool:

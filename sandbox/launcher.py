@@ -128,18 +128,20 @@ class Sandbox:
         raise SandboxUnavailable("; ".join(reasons))
 
     def _start_servers(self) -> None:
-        self._servers = {kind: self._new_server(kind) for kind in self._kinds}
+        names = dict.fromkeys(PROFILES[kind].zygote for kind in self._kinds)
+        self._servers = {name: self._new_server(name) for name in names}
         for server in self._servers.values():
             server.wait_ready()
 
-    def _new_server(self, kind: str) -> ForkServer:
+    def _new_server(self, name: str) -> ForkServer:
+        kinds = [kind for kind in self._kinds if PROFILES[kind].zygote == name]
         drop_to = None
         if not self._strong and os.getuid() == 0:
-            if open_to_others(readable_paths(kind, strong=False)):
+            if all(open_to_others(readable_paths(kind, strong=False)) for kind in kinds):
                 drop_to = NOBODY
             elif _KEPT_ROOT not in self._notes:
                 self._notes.append(_KEPT_ROOT)
-        return ForkServer(kind, self._strong, drop_to, self._preload)
+        return ForkServer(kinds, self._strong, drop_to, self._preload)
 
     def _close_servers(self) -> None:
         for server in (*self._servers.values(), *self._retired):
@@ -151,12 +153,13 @@ class Sandbox:
 
     def _server_for(self, kind: str) -> ForkServer:
         """The kind's zygote; a fresh one where it died or has served long enough."""
-        server = self._servers[kind]
+        name = PROFILES[kind].zygote
+        server = self._servers[name]
         if server.alive and server.served < RECYCLE_AFTER:
             return server
-        fresh = self._new_server(kind)
+        fresh = self._new_server(name)
         fresh.wait_ready()
-        self._servers[kind] = fresh
+        self._servers[name] = fresh
         if server.alive and server.active:
             server.retired = True
             self._retired.append(server)
@@ -181,15 +184,15 @@ class Sandbox:
                 if self._closed:
                     raise SandboxUnavailable("the sandbox is closed")
                 try:
-                    return self._launch(self._server_for(kind), data, limits, canary, began)
+                    return self._launch(self._server_for(kind), kind, data, limits, canary, began)
                 except OSError:  # a zygote or a waiting init was killed from outside: once more, with fresh ones
-                    return self._launch(self._server_for(kind), data, limits, canary, began)
+                    return self._launch(self._server_for(kind), kind, data, limits, canary, began)
         except ZygoteFailed as error:
             raise SandboxUnavailable(f"the zygote for {kind} jobs does not start: {error}") from error
         finally:
             os.close(data)
 
-    def _launch(self, server: ForkServer, data: int, limits: JobLimits, canary: bool, began: float) -> Job:
+    def _launch(self, server: ForkServer, kind: str, data: int, limits: JobLimits, canary: bool, began: float) -> Job:
         """Give a waiting init its job."""
         seat, server.spare = server.spare or server.seat(self._cgroups), None
         pipes: list[tuple[int, int]] = []
@@ -201,6 +204,7 @@ class Sandbox:
             # Init and child each show the zygote's pages as their own.
             baseline = 0 if seat.cgroup is not None else 2 * survey(linux.pid_of(seat.pidfd)).resident
             order = {
+                "kind": kind,
                 "limits": dataclasses.asdict(limits),
                 "canary": canary,
                 "memory_by_rlimit": seat.cgroup is None,

@@ -20,8 +20,12 @@ _OURS = ("engine", "emulator", "protocol")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Of one kind of job: the packages it may read, whether it gets a scratch folder and a /proc."""
+    """Of one kind of job: its zygote, the packages it may read, whether it gets a scratch folder and a /proc.
 
+    Kinds of one zygote share its imports and its root, but not what Landlock lets each of them read.
+    """
+
+    zygote: str
     packages: tuple[str, ...]
     scratch: bool = False
     proc: bool = False
@@ -33,11 +37,11 @@ class Profile:
 
 PROFILES: dict[str, Profile] = {
     # NVRTC and the emulator's code generation: reads headers, writes nothing.
-    "compile": Profile(packages=(*_OURS, *_MODELS, *_COMPUTE, "nvidia")),
+    "compile": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE, "nvidia")),
     # The emulator: threads and executable memory, no file of the user's, nothing writable.
-    "launch": Profile(packages=(*_OURS, *_MODELS, *_COMPUTE)),
+    "launch": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE)),
     # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
-    "python": Profile(packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
+    "python": Profile("python", packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
 }
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")

@@ -35,7 +35,7 @@ def main(descriptor: int) -> NoReturn:
 
 
 def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
-    kind, strong = settings["kind"], settings["strong"]
+    kinds, strong = settings["readable"], settings["strong"]
     os.umask(0o022)
     proc = namespaces.open_proc()
     began = time.perf_counter()
@@ -44,12 +44,15 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
     entered = time.perf_counter()
     # Imports come before the walls: this is our own code, and a checkout may lie where nobody else can read.
     child = importlib.import_module("sandbox.child")
-    child.preload(kind)
+    for kind in kinds:
+        child.preload(kind)
     for name in settings["preload"]:
         importlib.import_module(name)
     imported = time.perf_counter()
     if strong:
-        root.build(settings["readable"], settings["covered"], settings["devices"], PROFILES[kind].proc)
+        everything = [path for paths in kinds.values() for path in paths]
+        proc_wanted = any(PROFILES[kind].proc for kind in kinds)
+        root.build(everything, settings["covered"], settings["devices"], proc_wanted)
         namespaces.settle()
         linux.die_with_parent()  # after the last change of ids, which clears it; the parent waits outside
     else:
@@ -60,7 +63,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
     linux.no_new_privileges()
     os.umask(0o077)
     if linux.thread_count(proc) > 1:
-        raise RuntimeError(f"preloading for {kind} jobs started a thread; a fork would lose it")
+        raise RuntimeError(f"preloading for {' and '.join(kinds)} jobs started a thread; a fork would lose it")
     gc.collect()
     gc.freeze()
     ready = {
@@ -71,9 +74,8 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
     }
     control.send(channel, ready)
     return Household(
-        kind=kind,
         strong=strong,
-        readable=tuple(settings["readable"]),
+        readable={kind: tuple(paths) for kind, paths in kinds.items()},
         devices=tuple(settings["devices"]),
         proc=proc,
         uid=os.getuid(),
@@ -106,7 +108,8 @@ def _serve(channel: socket.socket, house: Household) -> None:
 
 def _start(house: Household, status: socket.socket) -> tuple[int, int, socket.socket] | None:
     """Clone an init that waits at its end of `status` for a job."""
-    flags = namespaces.job_flags(PROFILES[house.kind].scratch) if house.strong else 0
+    scratch = any(PROFILES[kind].scratch for kind in house.readable)
+    flags = namespaces.job_flags(scratch) if house.strong else 0
     try:
         pid = linux.fork(flags)
     except OSError as error:
