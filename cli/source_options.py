@@ -4,13 +4,14 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.usage import Refused, refusal
-from protocol.reading import Unreadable, read
-from protocol.run import CompileRequest
+
+if TYPE_CHECKING:
+    from protocol.run import CompileRequest
 
 Arch = Annotated[str, typer.Option("--arch", help="Compute capability to compile for.", metavar="sm_NN")]
 Std = Annotated[str, typer.Option("--std", help="c++11, c++14, c++17 or c++20.")]
@@ -62,8 +63,11 @@ def build_request(
     maxrregcount: int | None,
     define: list[str] | None,
     entry: str,
-) -> CompileRequest:
+) -> "CompileRequest":
     """The compilation as typed. Raises Refused, naming the option or the line at fault."""
+    from protocol.reading import Unreadable, read
+    from protocol.run import CompileRequest
+
     name = Path(shown).name
     request = {
         "source": {"text": text, "file_name": name if _FILE_NAME.fullmatch(name) else "kernel.cu"},

@@ -2,8 +2,10 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from protocol.reading import Unreadable
+if TYPE_CHECKING:
+    from protocol.reading import Unreadable
 
 
 class Refused(Exception):
@@ -20,7 +22,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def refusal(error: Unreadable, names: Sequence[tuple[str, str]]) -> Refused:
+def refusal(error: "Unreadable", names: Sequence[tuple[str, str]]) -> Refused:
     """The first fault of a request, its field named as the user typed it. `names`: (path, what was typed there)."""
     fault = error.faults[0]
     for path, typed in names:

@@ -1,0 +1,157 @@
+"""`warpyard run` as users call it: results, what is shown, and every kind of bad input."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SAXPY, Warpyard
+
+LAUNCH = ("n=1000", "a=2", "x=float32[1000]:arange", "y=float32[1000]:full=1")
+
+
+def arguments(*texts: str) -> list[str]:
+    return [part for text in texts for part in ("--arg", text)]
+
+
+def test_a_run_shows_prints_buffers_occupancy_times_and_saves(warpyard: Warpyard, tmp_path: Path) -> None:
+    done = warpyard("run", "saxpy.cu", *arguments(*LAUNCH), "--save", "y=out.npy")
+    assert done.returncode == 0, done.stdout + done.stderr
+    out = done.stdout
+    assert re.search(r"^saxpy · grid 4 × block 256 · .*emulator", out, re.MULTILINE | re.IGNORECASE)
+    assert "\nn is 1000\n" in out
+    assert "y  float32[1000]  min 1.0  max 1999.0  [1, 3, 5, 7, 9, 11, 13, 15, …]" in out.replace(
+        "min 1 ", "min 1.0 "
+    ).replace("max 1999 ", "max 1999.0 ")
+    assert re.search(r"^occupancy  \d+ %: .* limited by warps", out, re.MULTILINE)
+    assert re.search(r"^time  compile .* run .* \(emulator on the CPU, not GPU time\)", out, re.MULTILINE)
+    assert out.endswith("ok\n")
+    assert np.array_equal(np.load(tmp_path / "out.npy"), 2 * np.arange(1000, dtype=np.float32) + 1)
+
+
+def test_json_holds_request_and_result_and_nothing_else(warpyard: Warpyard) -> None:
+    done = warpyard("run", "saxpy.cu", *arguments(*LAUNCH), "--grid", "2", "--block", "512", "--json")
+    assert done.returncode == 0, done.stderr
+    whole = json.loads(done.stdout)
+    assert whole["request"]["steps"][0]["config"]["grid"] == [2]
+    assert whole["result"]["verdict"] == "ok"
+    assert whole["result"]["printed"] == "n is 1000\n"
+    assert [buffer["name"] for buffer in whole["result"]["buffers"]] == ["y"]
+
+
+def test_source_from_standard_input_with_macros_and_a_template(warpyard: Warpyard) -> None:
+    source = "template <typename T> __global__ void put(T *out) { out[threadIdx.x] = VALUE; }"
+    done = warpyard(
+        *(
+            "run",
+            "-",
+            "-D",
+            "VALUE=7",
+            "--entry",
+            "put<double>",
+            "--block",
+            "4",
+            *arguments("out=float64[4]"),
+            "--json",
+        ),
+        given=source,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (buffer,) = json.loads(done.stdout)["result"]["buffers"]
+    assert (buffer["dtype"], buffer["minimum"], buffer["maximum"]) == ("float64", 7.0, 7.0)
+
+
+def test_an_npy_file_brings_dtype_and_shape(warpyard: Warpyard, tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.array([4, 3, 2, 1], np.float32))
+    texts = ("n=4", "a=10", "x=@in.npy", "y=float32[4]:1,2,3,4")
+    done = warpyard("run", "saxpy.cu", *arguments(*texts), "--save", "y=y.npy")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert np.load(tmp_path / "y.npy").tolist() == [41, 32, 23, 14]
+
+
+def test_compiler_errors_stand_at_their_line(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "bad.cu").write_text(SAXPY.replace("a * x[i]", "a * z[i]"))
+    done = warpyard("run", "bad.cu", *arguments(*LAUNCH))
+    assert done.returncode == 1
+    assert 'bad.cu:8:20: error: identifier "z" is undefined' in done.stderr
+    assert "    8 |         y[i] = a * z[i] + y[i];\n      |                    ^" in done.stderr
+    assert "compile-error: 1 error in bad.cu" in done.stderr
+
+
+def test_a_defect_names_line_thread_and_buffer_and_ends_with_1(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "far.cu").write_text(SAXPY.replace("if (i < n)", "if (i <= n)"))
+    done = warpyard("run", "far.cu", *arguments(*LAUNCH))
+    assert done.returncode == 1
+    assert re.search(r"^far\.cu:8:\d+: memory: .*\[out-of-bounds\]$", done.stderr, re.MULTILINE), done.stderr
+    assert "  = thread (232, 0, 0) of block (3, 0, 0), warp 7, lane 8" in done.stderr
+    assert done.stdout.rstrip().splitlines()[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["saxpy.cu", *arguments("n=1000", "a=2", "x=float32[1000]:range", LAUNCH[3])], "'range' is no way to start"),
+        (
+            ["saxpy.cu", *arguments("n=1000", "a=2", "x=float31[1000]", LAUNCH[3])],
+            "float31 is not a dtype; did you mean",
+        ),
+        (["saxpy.cu", *arguments("n=1000", "a=2", "x=@none.npy", LAUNCH[3])], "--arg x: none.npy: no such file"),
+        (["saxpy.cu", *arguments("n=1000", "a=2", "x=@saxpy.cu", LAUNCH[3])], "saxpy.cu is not an .npy file"),
+        (["saxpy.cu", *arguments("n=1000")], "saxpy needs more arguments, for example:\n  --arg a=1024"),
+        (["saxpy.cu", *arguments(*LAUNCH, "m=1")], "--arg m: saxpy has no such parameter (it has: n, a, x, y)"),
+        (
+            ["saxpy.cu", *arguments(*LAUNCH), "--save", "x=x.npy"],
+            "--save x: not a buffer that is read back (there are: y)",
+        ),
+        (["saxpy.cu", *arguments(*LAUNCH), "--save", "y=no/y.npy"], "--save y=no/y.npy: no is no folder"),
+        (["saxpy.cu", *arguments(*LAUNCH), "--save", "y"], "--save y: expected NAME=file.npy"),
+        (["saxpy.cu", *arguments(*LAUNCH), "--arch", "sm_42"], "--arch: "),
+        (["saxpy.cu", *arguments(*LAUNCH), "--std", "c++98"], "--std: "),
+        (["saxpy.cu", *arguments(*LAUNCH), "--maxrregcount", "8"], "--maxrregcount: "),
+        (["saxpy.cu", *arguments(*LAUNCH), "-D", "2X=1"], "-D: "),
+        (["saxpy.cu", *arguments(*LAUNCH), "--entry", "saxpi"], "no kernel is called saxpi; did you mean saxpy?"),
+        (["saxpy.cu", *arguments(*LAUNCH), "--device", "tpu"], "--device tpu: expected auto, emulator or gpu"),
+        (["saxpy.cu", *arguments(*LAUNCH), "--shared", "-1"], "--shared"),
+        (["none.cu"], "none.cu: no such file or directory"),
+        (["bytes.cu"], "bytes.cu:2: byte 0xff is not UTF-8"),
+        (["empty.cu"], "empty.cu: the source is empty: write a __global__ function"),
+        ([], "name a source file (or --example ID)"),
+        (["--example", "saxpi"], "no example is called saxpi; did you mean saxpy?"),
+        (["saxpy.cu", "--example", "saxpy"], "--example brings its own source, launch and arguments"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_names_what_is_wrong(
+    warpyard: Warpyard, tmp_path: Path, given: list[str], said: str
+) -> None:
+    (tmp_path / "bytes.cu").write_bytes(b"// fine\n// \xff\n")
+    (tmp_path / "empty.cu").write_text("\n\n")
+    done = warpyard("run", *given)
+    assert said in done.stderr
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "extra", "said"),
+    [
+        ("int nothing() { return 1; }", (), "the source holds no __global__ function that can be launched"),
+        (SAXPY, ("--device", "gpu"), "it cannot launch on a GPU yet"),
+    ],
+)
+def test_what_cannot_work_ends_with_1(
+    warpyard: Warpyard, tmp_path: Path, source: str, extra: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "kernel.cu").write_text(source)
+    done = warpyard("run", "kernel.cu", *arguments(*LAUNCH), *extra)
+    assert said in done.stderr
+    assert done.returncode == 1
+
+
+def test_examples_can_be_listed_and_run(warpyard: Warpyard) -> None:
+    listed = warpyard("run", "--example", "list")
+    assert listed.returncode == 0
+    assert re.search(r"^saxpy +y = a·x \+ y", listed.stdout, re.MULTILINE)
+    done = warpyard("run", "--example", "histogram")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bins  uint32[256]" in done.stdout
