@@ -1,0 +1,60 @@
+/** Stage times of a run, each with the clock that measured it. */
+import type { RunResult, Timed } from '../api/types';
+
+export interface Stage {
+  name: string;
+  seconds: number;
+  clock: string;
+  /** What the number is, in words. */
+  meaning: string;
+  detail: string;
+}
+
+const NAMES: Record<Timed['stage'], string> = {
+  queue: 'Queue',
+  sandbox: 'Sandbox',
+  compile: 'Compile',
+  jit: 'Emulator code',
+  setup: 'Set up',
+  run: 'Run',
+  transfer: 'Transfer',
+  total: 'Total',
+};
+
+const MEANINGS: Record<Timed['stage'], string> = {
+  queue: 'waiting for a worker',
+  sandbox: 'starting isolated processes',
+  compile: 'CUDA C++ to PTX and machine code',
+  jit: 'PTX to code for the emulator',
+  setup: 'allocating and filling the buffers',
+  run: 'executing the launches',
+  transfer: 'reading the buffers back',
+  total: 'from taking the run up to its end',
+};
+
+const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'transfer', 'total'];
+
+export const emulated = (result: RunResult): boolean => (result.launches ?? []).some(({ device }) => device === 'emulator');
+
+const clockWords = (clock: Timed['clock']): string => (clock === 'gpu-events' ? 'GPU events' : 'wall clock');
+
+/** One entry a stage; a stage that was timed several times (per step) is the sum. */
+export function stages(result: RunResult): Stage[] {
+  const timings = result.timings ?? [];
+  return ORDER.flatMap((stage): Stage[] => {
+    const found = timings.filter((timed) => timed.stage === stage);
+    if (!found.length) return [];
+    const clocks = [...new Set(found.map(({ clock = 'wall' }) => clockWords(clock)))];
+    const launches = found.reduce((sum, timed) => sum + (timed.launches ?? 1), 0);
+    const onCpu = stage === 'run' && emulated(result) && !found.some(({ clock }) => clock === 'gpu-events');
+    return [
+      {
+        name: NAMES[stage],
+        seconds: found.reduce((sum, timed) => sum + timed.seconds, 0),
+        clock: clocks.join(', '),
+        meaning: onCpu ? 'emulated on a CPU — not GPU time' : MEANINGS[stage],
+        detail: stage === 'run' && launches > 1 ? `${launches.toLocaleString('en-US')} launches` : '',
+      },
+    ];
+  });
+}

@@ -1,0 +1,62 @@
+/** What the page can do, by name: the command palette and the keyboard share this list. */
+import { api, ApiError } from '../api/client';
+import type { Example } from '../api/types';
+import { saveSource } from './files';
+import { run } from './run.svelte';
+import { TABS, type Tab, ui } from './ui.svelte';
+import { workspace } from './workspace.svelte';
+
+export interface Command {
+  name: string;
+  keys?: string;
+  act(): void;
+}
+
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+export const modifier = isMac ? '⌘' : 'Ctrl';
+
+export function commands(openFile: () => void): Command[] {
+  const tab = ([id, label]: readonly [Tab, string], index: number): Command => ({
+    name: `Show ${label === 'PTX' ? label : label.toLowerCase()}`,
+    keys: `Alt ${index + 1}`,
+    act: () => ui.show(id),
+  });
+  return [
+    run.busy
+      ? { name: 'Cancel the run', act: () => void run.cancel() }
+      : { name: 'Run the kernel', keys: `${modifier} ↵`, act: () => void run.start() },
+    ...TABS.map(tab),
+    { name: 'Open examples', act: openLibrary },
+    { name: 'Share this kernel', act: () => (ui.dialog = 'share') },
+    { name: 'Open a .cu file', keys: `${modifier} O`, act: openFile },
+    { name: 'Save the source as a .cu file', keys: `${modifier} S`, act: saveSource },
+    { name: 'Discard my edits', act: () => workspace.reset() },
+    { name: 'Switch between dark and light', act: () => ui.toggleTheme() },
+    { name: 'Keyboard shortcuts', keys: '?', act: () => (ui.dialog = 'keys') },
+  ];
+}
+
+export function openLibrary(): void {
+  ui.drawer = true;
+  ui.pane = 'library';
+}
+
+/** Makes a link of the document; null where the form has a fault or the service refuses. */
+export async function share(): Promise<{ url: string } | { failure: string }> {
+  const [fault] = workspace.built.problems;
+  if (fault) return { failure: `${fault.message} Mend this field first; a link keeps the whole launch.` };
+  try {
+    const link = await api.share(workspace.payload(), workspace.origin.share);
+    return { url: new URL(link.url, location.origin).href };
+  } catch (error) {
+    if (error instanceof ApiError && error.fields.length) workspace.report(error.fields);
+    return { failure: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export function openExample(example: Example): void {
+  run.forget();
+  history.pushState(null, '', `/#example=${encodeURIComponent(example.id)}`);
+  workspace.open(example.payload, { key: `example:${example.id}`, share: null });
+  ui.pane = 'code';
+}

@@ -1,0 +1,77 @@
+/** Opens the document that the address names. */
+import { api, ApiError } from '../api/client';
+import type { RunRequest, SharePayload } from '../api/types';
+import { remembered, run } from './run.svelte';
+import { service } from './service.svelte';
+import { ui } from './ui.svelte';
+import { workspace } from './workspace.svelte';
+
+const STARTER: SharePayload = {
+  title: 'First kernel',
+  request: {
+    source: {
+      text: `// One thread for each element.
+extern "C" __global__ void scale(const float* input, float* output, float factor, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) output[i] = factor * input[i];
+}
+`,
+    },
+    buffers: [
+      { name: 'input', dtype: 'float32', shape: [1024], init: { kind: 'arange' }, role: 'in' },
+      { name: 'output', dtype: 'float32', shape: [1024], init: { kind: 'zeros' }, role: 'out' },
+    ],
+    steps: [
+      {
+        kind: 'launch',
+        config: { grid: { kind: 'cover', buffer: 'output' }, block: [256] },
+        arguments: [
+          { kind: 'buffer', name: 'input', buffer: 'input' },
+          { kind: 'buffer', name: 'output', buffer: 'output' },
+          { kind: 'scalar', name: 'factor', value: 2 },
+          { kind: 'scalar', name: 'n', value: 1024 },
+        ],
+      },
+    ],
+  },
+};
+
+const sharedId = (): string | null => /^\/k\/([^/]+)\/?$/.exec(location.pathname)?.[1] ?? null;
+
+async function openShared(id: string): Promise<boolean> {
+  try {
+    const share = await api.sharedLink(id);
+    workspace.open(share.payload, { key: `share:${id}`, share: id });
+    return true;
+  } catch (error) {
+    const missing = error instanceof ApiError && error.status === 404;
+    ui.say(missing ? 'There is no kernel behind this link. It may have been mistyped.' : String((error as Error).message), true);
+    return false;
+  }
+}
+
+/** A run that someone else started, opened by its address. */
+function openRun(request: RunRequest, id: string): void {
+  workspace.open({ title: `Run ${id}`, request }, { key: `run:${id}`, share: null });
+}
+
+export async function openAddress(): Promise<void> {
+  const loading = service.load();
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const { id: runId, own } = remembered();
+  const shared = sharedId();
+  const opened = shared ? await openShared(shared) : false;
+  if (!opened) {
+    await loading;
+    const wanted = hash.get('example');
+    const example = service.examples.find(({ id }) => id === wanted) ?? service.examples[0];
+    if (wanted && example?.id !== wanted) ui.say(`There is no example called ${wanted}.`, true);
+    if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null });
+    else workspace.open(STARTER, { key: 'new', share: null });
+  }
+  if (runId) {
+    const request = await run.reopen(runId);
+    if (request && !own && !opened && !hash.get('example')) openRun(request, runId);
+  }
+}
