@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from emulator.analysis.cfg import Graph
-from emulator.analysis.operands import definitions, uses
+from emulator.analysis.operands import CARRY, definitions, uses
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,8 @@ class Liveness:
     defined: dict[int, set[str]]
 
 
-def analyse_liveness(graph: Graph) -> Liveness:
+def analyse_liveness(graph: Graph, registers: Collection[str]) -> Liveness:
+    """Liveness of the registers given and the carry flag; special registers are always there."""
     used: dict[int, set[str]] = {}
     defined: dict[int, set[str]] = {}
     for block in graph.order:
@@ -23,7 +25,7 @@ def analyse_liveness(graph: Graph) -> Liveness:
         writes: set[str] = set()
         node = graph.blocks[block]
         for instruction in (*node.instructions, *((node.terminator,) if node.terminator else ())):
-            reads.update(name for name in uses(instruction) if name not in writes)
+            reads.update(n for n in uses(instruction) if n not in writes and (n in registers or n == CARRY))
             writes.update(definitions(instruction))
         used[block], defined[block] = reads, writes
     live_in = {block: set(used[block]) for block in graph.order}

@@ -41,7 +41,7 @@ def _move(instruction: Instruction, type: str, signed: bool, read: Read, scalars
 def _cvta(instruction: Instruction, type: str, signed: bool, read: Read, scalars: Scalars) -> Shape | None:
     """Generic addresses of shared and local memory carry a tag; global and constant ones are plain."""
     source = read(instruction.operands[1], type)
-    tag = next((tag for space, tag in _TAGS.items() if any(m.startswith(space) for m in instruction.modifiers)), 0)
+    tag = tag_of(instruction)
     if tag == 0:
         return source if source.kind != "varying" else None
     if type != "i64":
@@ -49,7 +49,10 @@ def _cvta(instruction: Instruction, type: str, signed: bool, read: Read, scalars
     return shapes.add(source, uniform("i64", tag), scalars, -1 if "to" in instruction.modifiers else 1)
 
 
-_TAGS = {"shared": SHARED_TAG, "local": LOCAL_TAG}
+def tag_of(instruction: Instruction) -> int:
+    """The tag of generic addresses of the space that a cvta names."""
+    spaces = {modifier.split("::")[0] for modifier in instruction.modifiers}
+    return SHARED_TAG if "shared" in spaces else LOCAL_TAG if "local" in spaces else 0
 
 
 def _add(instruction: Instruction, type: str, signed: bool, read: Read, scalars: Scalars) -> Shape | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
-from emulator.analysis.operands import CARRY, destination_count, is_sink
-from emulator.analysis.rules import evaluate
+from emulator.analysis.operands import CARRY, destination_count, is_sink, registers_of
+from emulator.analysis.rules import evaluate, tag_of
 from emulator.analysis.shapes import Shape, uniform
 from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.lanes import Value
@@ -20,6 +20,7 @@ from emulator.lowering.barrier import BarrierLowering
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.local import LocalLowering
 from emulator.lowering.memory import Mask, MemoryLowering
+from emulator.lowering.nans import is_lazy, passes, tolerates
 from emulator.lowering.registers import RegisterFile
 from emulator.lowering.service import ServiceLowering
 from emulator.lowering.sites import SiteTable
@@ -62,6 +63,7 @@ class Context:
     barriers: BarrierLowering
     sites: SiteTable
     used: set[str]  # registers that some instruction reads
+    raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
 
 
 class InstructionLowering:
@@ -139,7 +141,8 @@ class InstructionLowering:
 
     def _row(self, instruction: Instruction, form: Form, mask: Mask) -> None:
         symbolic = None
-        if instruction.guard is None and len(form.destinations) == 1:
+        careful = not tolerates(instruction, form) and self._has_raw_source(instruction)
+        if instruction.guard is None and len(form.destinations) == 1 and not careful:
             symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)
         if symbolic is not None:
             (target,) = _flatten(instruction.operands[:1])
@@ -153,13 +156,16 @@ class InstructionLowering:
             sources.append(RegisterOperand(CARRY))
         if len(sources) != len(types):
             raise problem_of(instruction, f"{instruction.form} has a wrong number of operands")
-        values = [self._source(operand, type) for operand, type in zip(sources, types, strict=True)]
+        read = self._source if careful else self._raw_source
+        values = [read(operand, type) for operand, type in zip(sources, types, strict=True)]
         active = None
         if form.kind == "warp":
             active = mask.vector
             if instruction.guard is not None:
                 active = self.lanes.and_(active, self.lanes.splat(self._guard(instruction)))
+        self.lanes.lazy_nan = is_lazy(form)
         results = form.lower(self.lanes, values, active)
+        self.lanes.lazy_nan = False
         targets = _flatten(instruction.operands[:count])
         if form.destinations[-1:] == ("cc",):
             targets.append(RegisterOperand(CARRY))
@@ -167,10 +173,20 @@ class InstructionLowering:
             if not is_sink(target):
                 self._write(instruction, target, result, type[0] == "s")
 
-    def _source(self, operand: Operand, type: str) -> Value:
+    def _has_raw_source(self, instruction: Instruction) -> bool:
+        return any(name in self.context.raw for o in instruction.operands for name in registers_of(o))
+
+    def _raw_source(self, operand: Operand, type: str) -> Value:
         if is_sink(operand):
             return self.lanes.const(type, 0)
         return self.registers.typed(operand, type)
+
+    def _source(self, operand: Operand, type: str) -> Value:
+        """A source whose NaNs are the hardware's."""
+        if not isinstance(operand, RegisterOperand) or operand.name not in self.context.raw:
+            return self._raw_source(operand, type)
+        single = self.lanes.canonical(self.registers.typed(operand, "float"))
+        return self.registers.convert(single, type)
 
     def _write_shape(self, target: Operand, shape: Shape) -> None:
         assert isinstance(target, RegisterOperand)
@@ -199,7 +215,8 @@ class InstructionLowering:
         if symbolic is not None:
             self._write_shape(target, symbolic)
         else:
-            self.registers.write_value(target.name, self.registers.typed(source, type), instruction.types[-1][0] == "s")
+            read = self._raw_source if passes(instruction) else self._source
+            self.registers.write_value(target.name, read(source, type), instruction.types[-1][0] == "s")
 
     # Memory.
 
@@ -290,9 +307,8 @@ class InstructionLowering:
         given = self.registers.typed(operand, "i32")
         filled: list[Value] = []
         for index, word in enumerate(words):
-            bytes_here = lanes.smin(
-                lanes.smax(lanes.sub(given, lanes.const("i32", 4 * index)), lanes.const("i32", 0)), lanes.const("i32", 4)
-            )
+            beyond = lanes.smax(lanes.sub(given, lanes.const("i32", 4 * index)), lanes.const("i32", 0))
+            bytes_here = lanes.smin(beyond, lanes.const("i32", 4))
             bits = lanes.binary("shl", lanes.cast(bytes_here, "zext", "i64"), lanes.const("i64", 3))
             keep = lanes.sub(lanes.binary("shl", lanes.const("i64", 1), bits), lanes.const("i64", 1))
             filled.append(lanes.and_(word, lanes.cast(keep, "trunc", "i32")))
@@ -303,9 +319,8 @@ class InstructionLowering:
         target = instruction.operands[0]
         if symbolic is None:
             value = self.registers.typed(instruction.operands[1], "i64")
-            modifiers = instruction.modifiers
-            tag = SHARED_TAG if any(m.startswith("shared") for m in modifiers) else LOCAL_TAG if "local" in modifiers else 0
-            value = self.lanes.add(value, self.lanes.const("i64", -tag if "to" in modifiers else tag))
+            tag = tag_of(instruction)
+            value = self.lanes.add(value, self.lanes.const("i64", -tag if "to" in instruction.modifiers else tag))
             symbolic = self.registers.shape_of(value)
         self._write_shape(target, symbolic)
 

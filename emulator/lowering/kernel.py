@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from emulator.analysis.cfg import Block, Graph, is_block_barrier
 from emulator.analysis.classify import Classes
@@ -20,6 +22,7 @@ from emulator.lowering.control import ChainControl
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.instructions import Context, InstructionLowering, LoweringProblem, problem_of
 from emulator.lowering.memory import Mask
+from emulator.lowering.nans import raw_registers
 from emulator.lowering.registers import RegisterFile, Slot
 from emulator.lowering.sites import Site, SiteTable
 from emulator.lowering.special import SPECIAL_REGISTERS, SpecialRegisters
@@ -65,8 +68,10 @@ class KernelLowering:
         self.control = ChainControl(self.emitter, graph, classes.waiting)
         self.sites = SiteTable()
         self.problems: list[Problem] = []
-        used = {name for block in graph.order for item in _items(graph.blocks[block]) for name in uses(item)}
-        context = Context(self.emitter, self.registers, self.addresses, self.barriers, self.sites, used)
+        items = [item for block in graph.order for item in _items(graph.blocks[block])]
+        used = {name for item in items for name in uses(item)}
+        raw = raw_registers(items)
+        context = Context(self.emitter, self.registers, self.addresses, self.barriers, self.sites, used, raw)
         self.instructions = InstructionLowering(context)
 
     def run(self) -> LoweredKernel:
@@ -79,15 +84,16 @@ class KernelLowering:
         mask = Mask(self.emitter, self.control.enter(block.id))
         self.registers.begin_block()
         for instruction in block.instructions:
-            self._guarded_step(instruction, lambda i=instruction: self._instruction(i, mask))  # type: ignore[misc]
+            self._attempt(partial(self._instruction, instruction, mask))
         last = block.terminator
         if last is None:
             self._flush(block, mask)
             self.control.jump(block, mask.word)
         else:
-            self._guarded_step(last, lambda: self._terminator(block, last, mask))
+            self._attempt(partial(self._terminator, block, last, mask))
 
-    def _guarded_step(self, instruction: Instruction, step) -> None:  # type: ignore[no-untyped-def]
+    def _attempt(self, step: Callable[[], None]) -> None:
+        """Collects the problem of an instruction, so that all are reported at once."""
         try:
             step()
         except LoweringProblem as problem:
@@ -166,10 +172,9 @@ class KernelLowering:
         if last.guard is not None:
             raise problem_of(last, "a barrier under a predicate is not supported")
         (target,) = block.successors
-        self.registers.flush(
-            self.liveness.live_out[block.id] | set(uses(last)), self.classes.blend[block.id], mask.vector
-        )
-        names = self.liveness.live_in[target] | set(uses(last))
+        named = {name for name in uses(last) if name in self.flat.registers}
+        names = self.liveness.live_in[target] | named
+        self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
         saved: list[Slot] = [slot for name in sorted(names) for _, slot in self.registers.slots(name)]
         self.barriers.wait(last, mask.word, [*saved, ("%M", f"i{self.gang.width}")])
         self.registers.begin_block()
@@ -203,7 +208,8 @@ class KernelLowering:
         emitter = self.emitter
         head = ["entry:", *emitter.allocas, *self.control.allocas()]
         for pointer, type in self.registers.used_slots.values():
-            head += [f"  {pointer} = alloca {type}, align {_alignment(type)}", f"  store {type} {_zero(type)}, ptr {pointer}"]
+            head.append(f"  {pointer} = alloca {type}, align {_alignment(type)}")
+            head.append(f"  store {type} {_zero(type)}, ptr {pointer}")
         head += [
             f"  %sites.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_SITES}",
             "  %sites = load ptr, ptr %sites.p",

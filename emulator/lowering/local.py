@@ -26,7 +26,7 @@ class LocalLowering:
     def load(self, access: Access, shape: Shape, mask: Mask, site: int) -> list[Value]:
         vector = self._checked(access, shape, mask, site, "slow_load")
         if access.element < 4:
-            return [self._small_load(access, shape, vector, part * access.element, mask) for part in range(access.count)]
+            return [self._small_load(access, vector, part * access.element, mask) for part in range(access.count)]
         words = [self._load_word(shape, vector, 4 * word, mask) for word in range(access.size // 4)]
         if access.element == 4:
             return [self.lanes.bitcast(word, access.llvm_type) for word in words]
@@ -107,7 +107,7 @@ class LocalLowering:
     def _scatter(self, access: Access, places: Value, value: Value, mask: Mask) -> None:
         self.memory.scatter(access, self._pointers(places), 0, value, mask.vector)
 
-    def _small_load(self, access: Access, shape: Shape, vector: Value, offset: int, mask: Mask) -> Value:
+    def _small_load(self, access: Access, vector: Value, offset: int, mask: Mask) -> Value:
         return self.memory.gather(access, self._pointers(self._places(vector, offset)), 0, mask)
 
     def _join(self, low: Value, high: Value, type: str) -> Value:

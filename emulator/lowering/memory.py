@@ -1,7 +1,7 @@
 """Loads and stores: one scalar access, a contiguous vector, shuffled windows, or a gather; always within bounds.
 
 Each access first tries its fast path under one check against the site's cached allocation. Where the check fails the
-run time looks every active lane up (`@slow_load`, `@slow_store`, `@resolve`), which refills the cache or reports a fault.
+run time looks every active lane up (`@slow_load`, `@slow_store`, `@resolve`): it refills the cache or reports a fault.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from emulator.lowering.access import Access, Layout, Window, windows_of
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.emitter import LIKELY, Emitter
 from emulator.lowering.registers import RegisterFile
-
-_VECTOR_BYTES_OF_DYNAMIC_CHECK = 8
 
 
 class Mask:
@@ -70,7 +68,9 @@ class MemoryLowering:
 
     # Pieces that all paths share.
 
-    def slow_call(self, function: str, access: Access, vector: Value, mask: str, site: int, extra: int, data: str) -> None:
+    def slow_call(
+        self, function: str, access: Access, vector: Value, mask: str, site: int, extra: int, data: str
+    ) -> None:
         """Hands all active lanes to the run time; comes back only where no lane is at fault."""
         emitter = self.emitter
         addresses = emitter.temporary("i64", self.width)

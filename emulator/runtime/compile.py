@@ -51,7 +51,7 @@ def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, Low
     if problems:
         raise CompileProblems(problems)
     gang = Gang(block)
-    liveness = analyse_liveness(graph)
+    liveness = analyse_liveness(graph, flat.registers)
     classes = Classifier(flat, graph, liveness, gang).run()
     lowering = KernelLowering(flat, graph, liveness, classes, gang, has_dynamic=bool(flat.dynamic))
     lowered = lowering.run()
@@ -60,10 +60,10 @@ def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, Low
     return flat, lowered
 
 
-def compile_entry(module: Module, name: str, block: Dim3, options: Options = Options()) -> CompiledEntry:  # noqa: B008
+def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
     """Compiles an entry for one block shape. Raises CompileProblems with every unsupported instruction."""
     flat, lowered = lower_entry(module, name, block)
-    fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
+    fast = lowered.ir.count("\n") > _FAST_ABOVE if options is None or options.fast is None else options.fast
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
         for key, v in flat.globals.items()

@@ -79,12 +79,16 @@ def relate(memory: Memory, address: int, size: int, intended: Buffer | None) -> 
     if offset < 0:
         text = f"{-offset} bytes before the start"
     elif offset >= buffer.nbytes:
-        text = f"{offset - buffer.nbytes} bytes past the end"
+        text = _past(offset - buffer.nbytes)
     elif offset + size > buffer.nbytes:
         text = f"the last {offset + size - buffer.nbytes} of {size} bytes lie past the end"
     else:
         text = "inside"
     return BufferRelation(buffer.name, offset, buffer.nbytes, text)
+
+
+def _past(distance: int) -> str:
+    return f"{distance} bytes past the end" if distance else "right behind the end"
 
 
 def describe(
@@ -119,7 +123,7 @@ def _of_area(name: str, offset: int, size: int, total: int) -> BufferRelation:
     if signed < 0:
         text = f"{-signed} bytes before the start"
     elif signed + size > total:
-        text = f"{max(0, signed - total)} bytes past the end"
+        text = _past(max(0, signed - total))
     else:
         text = "inside"
     return BufferRelation(name, signed, total, text)

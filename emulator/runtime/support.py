@@ -1,4 +1,4 @@
-"""The support library in LLVM IR: bounds look-ups, slow accesses, fault records, and the scheduler of blocks.
+"""The support library in LLVM IR: bounds look-ups, slow accesses and fault records, beside the scheduler.
 
 It is compiled once a process; kernels link against its symbols. See `lowering.abi` for the structures.
 """
@@ -6,13 +6,9 @@ It is compiled once a process; kernels link against its symbols. See `lowering.a
 from __future__ import annotations
 
 from emulator.lowering import abi
+from emulator.runtime.scheduler import SCHEDULER, field
 
 _WIDTH = 32
-
-
-def _field(name: str, base: str, offset: int, type: str) -> str:
-    """IR that loads a field into %name."""
-    return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
 
 
 _RECORD = f"""
@@ -23,8 +19,8 @@ define internal void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %spac
   %first = extractvalue {{ i32, i1 }} %pair, 1
   br i1 %first, label %write, label %out
 write:
-{_field("gang", "%tls", abi.WORKER_GANG, "i32")}
-{_field("block", "%tls", abi.WORKER_BLOCK, "i64")}
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{field("block", "%tls", abi.WORKER_BLOCK, "i64")}
   %r0 = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_FAULT}
   store i32 %kind, ptr %r0
   %r1 = getelementptr i8, ptr %r0, i64 4
@@ -83,14 +79,14 @@ entry:
   %offset = select i1 %use, i64 %cut, i64 %address
   switch i32 %real, label %global [ i32 2, label %shared i32 3, label %local ]
 shared:
-{_field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
-{_field("shared.base", "%tls", abi.WORKER_SHARED, "ptr")}
+{field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
+{field("shared.base", "%tls", abi.WORKER_SHARED, "ptr")}
   %shared.pointer = getelementptr i8, ptr %shared.base, i64 %offset
   br label %area
 local:
-{_field("local.size", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
-{_field("local.base", "%tls", abi.WORKER_LOCAL, "ptr")}
-{_field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{field("local.size", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{field("local.base", "%tls", abi.WORKER_LOCAL, "ptr")}
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
   %gang64 = zext i32 %gang to i64
   %gang.bytes = mul i64 %local.size, {_WIDTH}
   %gang.start = mul i64 %gang64, %gang.bytes
@@ -117,9 +113,9 @@ aligned:
 yes:
   ret ptr %area.pointer
 global:
-{_field("starts", "%ctx", abi.CONTEXT_STARTS, "ptr")}
-{_field("sizes", "%ctx", abi.CONTEXT_SIZES, "ptr")}
-{_field("count", "%ctx", abi.CONTEXT_ALLOCATIONS, "i64")}
+{field("starts", "%ctx", abi.CONTEXT_STARTS, "ptr")}
+{field("sizes", "%ctx", abi.CONTEXT_SIZES, "ptr")}
+{field("count", "%ctx", abi.CONTEXT_ALLOCATIONS, "i64")}
   br label %search
 search:
   %from = phi i64 [ 0, %global ], [ %from.next, %step ]
@@ -159,7 +155,7 @@ fill:
   %accesses = lshr i64 %bytes, %shift
   %extra64 = zext i32 %extra to i64
   %limit = call i64 @llvm.usub.sat.i64(i64 %accesses, i64 %extra64)
-{_field("sites", "%tls", abi.WORKER_SITES, "ptr")}
+{field("sites", "%tls", abi.WORKER_SITES, "ptr")}
   %site64 = zext i32 %site to i64
   %slot.offset = shl i64 %site64, 4
   %slot = getelementptr i8, ptr %sites, i64 %slot.offset
@@ -177,23 +173,30 @@ bad:
   %null = and i1 %tiny, %plain.memory
   %kind0 = select i1 %reached, i32 {abi.MISALIGNED}, i32 {abi.OUT_OF_BOUNDS}
   %kind = select i1 %null, i32 {abi.NULL}, i32 %kind0
-  call void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %real, i32 %access, i32 %size, i64 %offset, i32 %lane)
+  call void @record(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %real, i32 %access, i32 %size, i64 %offset,
+                    i32 %lane)
   ret ptr null
 }}
 
-define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %mask, i32 %size, i32 %space, i32 %access) noinline {{
+define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %mask, i32 %size, i32 %space,
+                        i32 %access) noinline {{
   %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
-  %p = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access, i32 0, i32 %lane)
+  %p = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access,
+                              i32 0, i32 %lane)
   ret ptr %p
 }}
 """
+
+
+# Bytes of an access, and the pieces in which it is copied.
+_COPIES = ((1, "i8", 1), (2, "i16", 1), (4, "i32", 1), (8, "i64", 1), (16, "i64", 2), (32, "i64", 4))
 
 
 def _copy(load: bool) -> str:
     """Copies one lane's access between its place and the buffer; words of local memory lie apart."""
     source, target = ("place", "data") if load else ("data", "place")
     pieces = ""
-    for size, type, count in ((1, "i8", 1), (2, "i16", 1), (4, "i32", 1), (8, "i64", 1), (16, "i64", 2), (32, "i64", 4)):
+    for size, type, count in _COPIES:
         step = size // count
         pieces += f"copy{size}:\n"
         for k in range(count):
@@ -204,7 +207,7 @@ def _copy(load: bool) -> str:
                 f"  store {type} %v{size}.{k}, ptr %t{size}.{k}\n"
             )
         pieces += "  br label %next\n"
-    table = " ".join(f"i32 {size}, label %copy{size}" for size in (1, 2, 4, 8, 16, 32))
+    table = " ".join(f"i32 {size}, label %copy{size}" for size, _, _ in _COPIES)
     apart, packed = f"mul i64 %word, {4 * _WIDTH}", "mul i64 %word, 4"
     return f"""
   br i1 %apart, label %words, label %whole
@@ -271,269 +274,6 @@ fail:
 """
 
 
-_CALL = (
-    "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, "
-    "i32 %w, i32 %bx, i32 %by, i32 %bz)"
-)
-
-_RUN = f"""
-define i32 @run(ptr %ctx, ptr %tls) {{
-entry:
-{_field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
-{_field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
-{_field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
-{_field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
-{_field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
-{_field("chunk", "%ctx", abi.CONTEXT_CHUNK, "i64")}
-{_field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
-{_field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
-{_field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
-{_field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
-{_field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
-  %gang.local = mul i64 %local.bytes, {_WIDTH}
-  %suspends = icmp ne i64 %frame.bytes, 0
-  %next.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_NEXT_BLOCK}
-  %block.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BLOCK}
-  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
-  br label %fetch
-fetch:
-  %first = atomicrmw add ptr %next.p, i64 %chunk monotonic
-  %over = icmp uge i64 %first, %blocks
-  br i1 %over, label %finished, label %chunk.start
-chunk.start:
-  %last.x = add i64 %first, %chunk
-  %last = call i64 @llvm.umin.i64(i64 %last.x, i64 %blocks)
-  br label %block
-block:
-  %i = phi i64 [ %first, %chunk.start ], [ %i.next, %block.done ]
-  %flag = load volatile i32, ptr %ctx
-  %quiet = icmp eq i32 %flag, 0
-  br i1 %quiet, label %block.start, label %stopped
-block.start:
-  store i64 %i, ptr %block.p
-  %i32 = trunc i64 %i to i32
-  %bx = urem i32 %i32, %gx
-  %row = udiv i32 %i32, %gx
-  %by = urem i32 %row, %gy
-  %bz = udiv i32 %row, %gy
-  br i1 %suspends, label %scheduled, label %gang
-gang:
-  %g = phi i64 [ 0, %block.start ], [ %g.next, %gang.done ]
-  %w = trunc i64 %g to i32
-  store i32 %w, ptr %gang.p
-  %local.offset = mul i64 %g, %gang.local
-  %local = getelementptr i8, ptr %locals, i64 %local.offset
-  %rc = {_CALL.replace("%frame", "null")}
-  %fine = icmp eq i32 %rc, 0
-  br i1 %fine, label %gang.done, label %broken
-gang.done:
-  %g.next = add i64 %g, 1
-  %more = icmp ult i64 %g.next, %gangs
-  br i1 %more, label %gang, label %block.done
-scheduled:
-  %rs = call i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz)
-  %fine.s = icmp eq i32 %rs, 0
-  br i1 %fine.s, label %block.done, label %broken
-block.done:
-  %i.next = add i64 %i, 1
-  %again = icmp ult i64 %i.next, %last
-  br i1 %again, label %block, label %fetch
-broken:
-  %code = phi i32 [ %rc, %gang ], [ %rs, %scheduled ]
-  ret i32 %code
-stopped:
-  ret i32 {abi.STOPPED}
-finished:
-  ret i32 0
-}}
-"""
-
-# Runs the gangs of one block until all are done. A round lets every gang run that is not blocked; then each
-# barrier whose threads have all arrived is released. A round in which nothing moved is a deadlock.
-_SCHEDULE = f"""
-define internal i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz) noinline {{
-entry:
-{_field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
-{_field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
-{_field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
-{_field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
-{_field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
-{_field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
-{_field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
-{_field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
-  %gang.local = mul i64 %local.bytes, {_WIDTH}
-  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
-  %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
-  %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
-  call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_BARRIERS}, i1 false)
-  br label %clear
-clear:
-  %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]
-  %c.offset = mul i64 %c, %frame.bytes
-  %c.frame = getelementptr i8, ptr %frames, i64 %c.offset
-  call void @llvm.memset.p0.i64(ptr %c.frame, i8 0, i64 {abi.FRAME_REGISTERS}, i1 false)
-  %c.alive = getelementptr i8, ptr %c.frame, i64 {abi.FRAME_ALIVE}
-  %c.first = mul i64 %c, {_WIDTH}
-  %c.left = sub i64 %threads, %c.first
-  %c.some = call i64 @llvm.umin.i64(i64 %c.left, i64 {_WIDTH})
-  %c.bit = shl i64 1, %c.some
-  %c.ones = sub i64 %c.bit, 1
-  %c.mask = trunc i64 %c.ones to i32
-  store i32 %c.mask, ptr %c.alive
-  %c.next = add i64 %c, 1
-  %c.more = icmp ult i64 %c.next, %gangs
-  br i1 %c.more, label %clear, label %round
-round:
-  br label %gang
-gang:
-  %g = phi i64 [ 0, %round ], [ %g.next, %gang.next ]
-  %moved = phi i32 [ 0, %round ], [ %moved.next, %gang.next ]
-  %alive = phi i32 [ 0, %round ], [ %alive.next, %gang.next ]
-  %f.offset = mul i64 %g, %frame.bytes
-  %frame = getelementptr i8, ptr %frames, i64 %f.offset
-  %state = load i32, ptr %frame
-  %is.done = icmp eq i32 %state, -1
-  br i1 %is.done, label %skip, label %look
-look:
-  %f.alive.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
-  %f.alive = load i32, ptr %f.alive.p
-  %f.waiting.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WAITING}
-  %f.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
-  %f.any = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
-  %f.not = xor i32 %f.any, -1
-  %f.can = and i32 %f.alive, %f.not
-  %blocked = icmp eq i32 %f.can, 0
-  br i1 %blocked, label %wait, label %go
-go:
-  %w = trunc i64 %g to i32
-  store i32 %w, ptr %gang.p
-  %local.offset = mul i64 %g, %gang.local
-  %local = getelementptr i8, ptr %locals, i64 %local.offset
-  %rc = {_CALL}
-  %bad = icmp ugt i32 %rc, {abi.SUSPENDED}
-  br i1 %bad, label %broken, label %ran
-ran:
-  %ended = icmp eq i32 %rc, {abi.DONE}
-  br i1 %ended, label %mark, label %gang.next
-mark:
-  store i32 -1, ptr %frame
-  %m.alive = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
-  store i32 0, ptr %m.alive
-  br label %gang.next
-skip:
-  br label %gang.next
-wait:
-  br label %gang.next
-gang.next:
-  %did = phi i32 [ 1, %ran ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
-  %lives = phi i32 [ 1, %ran ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
-  %moved.next = or i32 %moved, %did
-  %alive.next = or i32 %alive, %lives
-  %g.next = add i64 %g, 1
-  %g.more = icmp ult i64 %g.next, %gangs
-  br i1 %g.more, label %gang, label %round.end
-round.end:
-  %finished = icmp eq i32 %alive.next, 0
-  br i1 %finished, label %good, label %barriers
-barriers:
-  %used = load i32, ptr %used.p
-  br label %barrier
-barrier:
-  %left = phi i32 [ %used, %barriers ], [ %left.next, %barrier.next ]
-  %released = phi i32 [ %moved.next, %barriers ], [ %released.next, %barrier.next ]
-  %none.left = icmp eq i32 %left, 0
-  br i1 %none.left, label %verdict, label %count
-count:
-  %id = call i32 @llvm.cttz.i32(i32 %left, i1 true)
-  %id64 = zext i32 %id to i64
-  %id.offset = shl i64 %id64, 2
-  %less = sub i32 %left, 1
-  %left.next = and i32 %left, %less
-  %early.p = getelementptr i8, ptr %arrivals, i64 %id.offset
-  %early = load i32, ptr %early.p
-  br label %sum
-sum:
-  %s = phi i64 [ 0, %count ], [ %s.next, %sum ]
-  %here = phi i32 [ 0, %count ], [ %here.next, %sum ]
-  %all = phi i32 [ 0, %count ], [ %all.next, %sum ]
-  %need = phi i32 [ 0, %count ], [ %need.next, %sum ]
-  %s.offset = mul i64 %s, %frame.bytes
-  %s.frame = getelementptr i8, ptr %frames, i64 %s.offset
-  %s.alive.p = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_ALIVE}
-  %s.alive = load i32, ptr %s.alive.p
-  %s.waits = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_WAITING}
-  %s.wait.p = getelementptr i8, ptr %s.waits, i64 %id.offset
-  %s.wait = load i32, ptr %s.wait.p
-  %s.needs = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_NEEDED}
-  %s.need.p = getelementptr i8, ptr %s.needs, i64 %id.offset
-  %s.need = load i32, ptr %s.need.p
-  %s.alive.n = call i32 @llvm.ctpop.i32(i32 %s.alive)
-  %s.wait.n = call i32 @llvm.ctpop.i32(i32 %s.wait)
-  %here.next = add i32 %here, %s.wait.n
-  %all.next = add i32 %all, %s.alive.n
-  %need.next = call i32 @llvm.umax.i32(i32 %need, i32 %s.need)
-  %s.next = add i64 %s, 1
-  %s.more = icmp ult i64 %s.next, %gangs
-  br i1 %s.more, label %sum, label %judge
-judge:
-  %arrived = add i32 %here.next, %early
-  %counted = icmp ne i32 %need.next, 0
-  %wanted = select i1 %counted, i32 %need.next, i32 %all.next
-  %enough = icmp uge i32 %arrived, %wanted
-  %somebody = icmp ne i32 %arrived, 0
-  %open = and i1 %enough, %somebody
-  br i1 %open, label %release, label %barrier.next
-release:
-  store i32 0, ptr %early.p
-  %votes.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_VOTES}
-  %votes.p = getelementptr i8, ptr %votes.p0, i64 %id.offset
-  %votes = load i32, ptr %votes.p
-  store i32 0, ptr %votes.p
-  %results.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_RESULTS}
-  %results.p = getelementptr i8, ptr %results.p0, i64 %id.offset
-  store i32 %votes, ptr %results.p
-  %totals.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_TOTALS}
-  %totals.p = getelementptr i8, ptr %totals.p0, i64 %id.offset
-  store i32 %arrived, ptr %totals.p
-  br label %free
-free:
-  %r = phi i64 [ 0, %release ], [ %r.next, %free ]
-  %r.offset = mul i64 %r, %frame.bytes
-  %r.frame = getelementptr i8, ptr %frames, i64 %r.offset
-  %r.waits = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_WAITING}
-  %r.wait.p = getelementptr i8, ptr %r.waits, i64 %id.offset
-  store i32 0, ptr %r.wait.p
-  %r.needs = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_NEEDED}
-  %r.need.p = getelementptr i8, ptr %r.needs, i64 %id.offset
-  store i32 0, ptr %r.need.p
-  %r.next = add i64 %r, 1
-  %r.more = icmp ult i64 %r.next, %gangs
-  br i1 %r.more, label %free, label %freed
-freed:
-  br label %barrier.next
-barrier.next:
-  %opened = phi i32 [ 0, %judge ], [ 1, %freed ]
-  %released.next = or i32 %released, %opened
-  br label %barrier
-verdict:
-  %stuck = icmp eq i32 %released, 0
-  br i1 %stuck, label %deadlock, label %check.stop
-check.stop:
-  %flag = load volatile i32, ptr %ctx
-  %quiet = icmp eq i32 %flag, 0
-  br i1 %quiet, label %round, label %stopped
-deadlock:
-  call void @fault(ptr %ctx, ptr %tls, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)
-  ret i32 {abi.FAULTED}
-broken:
-  ret i32 %rc
-stopped:
-  ret i32 {abi.STOPPED}
-good:
-  ret i32 0
-}}
-"""
-
 _DECLARATIONS = """
 declare i32 @llvm.cttz.i32(i32, i1)
 declare i32 @llvm.ctpop.i32(i32)
@@ -556,7 +296,6 @@ def support_ir() -> str:
         _slow("slow_load", abi.READ, _copy(load=True), "add i64 %size64, 0"),
         _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),
         _slow("resolve", abi.ATOMIC, pointer_store, "add i64 8, 0"),
-        _SCHEDULE,
-        _RUN,
+        SCHEDULER,
         _DECLARATIONS,
     ))  # fmt: skip

@@ -1,0 +1,278 @@
+"""The part of the support library that runs a grid: blocks from an atomic counter, gangs between barriers."""
+
+from __future__ import annotations
+
+from emulator.lowering import abi
+
+_WIDTH = 32
+
+
+def field(name: str, base: str, offset: int, type: str) -> str:
+    """IR that loads a field of a structure into %name."""
+    return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
+
+
+_CALL = (
+    "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, "
+    "i32 %w, i32 %bx, i32 %by, i32 %bz)"
+)
+
+_RUN = f"""
+define i32 @run(ptr %ctx, ptr %tls) {{
+entry:
+{field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
+{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
+{field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
+{field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
+{field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{field("chunk", "%ctx", abi.CONTEXT_CHUNK, "i64")}
+{field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
+{field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
+  %gang.local = mul i64 %local.bytes, {_WIDTH}
+  %suspends = icmp ne i64 %frame.bytes, 0
+  %next.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_NEXT_BLOCK}
+  %block.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BLOCK}
+  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+  br label %fetch
+fetch:
+  %first = atomicrmw add ptr %next.p, i64 %chunk monotonic
+  %over = icmp uge i64 %first, %blocks
+  br i1 %over, label %finished, label %chunk.start
+chunk.start:
+  %last.x = add i64 %first, %chunk
+  %last = call i64 @llvm.umin.i64(i64 %last.x, i64 %blocks)
+  br label %block
+block:
+  %i = phi i64 [ %first, %chunk.start ], [ %i.next, %block.done ]
+  %flag = load volatile i32, ptr %ctx
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %block.start, label %stopped
+block.start:
+  store i64 %i, ptr %block.p
+  %i32 = trunc i64 %i to i32
+  %bx = urem i32 %i32, %gx
+  %row = udiv i32 %i32, %gx
+  %by = urem i32 %row, %gy
+  %bz = udiv i32 %row, %gy
+  br i1 %suspends, label %scheduled, label %gang
+gang:
+  %g = phi i64 [ 0, %block.start ], [ %g.next, %gang.done ]
+  %w = trunc i64 %g to i32
+  store i32 %w, ptr %gang.p
+  %local.offset = mul i64 %g, %gang.local
+  %local = getelementptr i8, ptr %locals, i64 %local.offset
+  %rc = {_CALL.replace("%frame", "null")}
+  %fine = icmp eq i32 %rc, 0
+  br i1 %fine, label %gang.done, label %broken
+gang.done:
+  %g.next = add i64 %g, 1
+  %more = icmp ult i64 %g.next, %gangs
+  br i1 %more, label %gang, label %block.done
+scheduled:
+  %rs = call i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz)
+  %fine.s = icmp eq i32 %rs, 0
+  br i1 %fine.s, label %block.done, label %broken
+block.done:
+  %i.next = add i64 %i, 1
+  %again = icmp ult i64 %i.next, %last
+  br i1 %again, label %block, label %fetch
+broken:
+  %code = phi i32 [ %rc, %gang ], [ %rs, %scheduled ]
+  ret i32 %code
+stopped:
+  ret i32 {abi.STOPPED}
+finished:
+  ret i32 0
+}}
+"""
+
+# Runs the gangs of one block until all are done. A round lets every gang run that is not blocked; then each
+# barrier whose threads have all arrived is released. A round in which nothing moved is a deadlock.
+_SCHEDULE = f"""
+define internal i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz) noinline {{
+entry:
+{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
+{field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
+{field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
+{field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
+  %gang.local = mul i64 %local.bytes, {_WIDTH}
+  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+  %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
+  %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
+  call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_BARRIERS}, i1 false)
+  br label %clear
+clear:
+  %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]
+  %c.offset = mul i64 %c, %frame.bytes
+  %c.frame = getelementptr i8, ptr %frames, i64 %c.offset
+  call void @llvm.memset.p0.i64(ptr %c.frame, i8 0, i64 {abi.FRAME_REGISTERS}, i1 false)
+  %c.alive = getelementptr i8, ptr %c.frame, i64 {abi.FRAME_ALIVE}
+  %c.first = mul i64 %c, {_WIDTH}
+  %c.left = sub i64 %threads, %c.first
+  %c.some = call i64 @llvm.umin.i64(i64 %c.left, i64 {_WIDTH})
+  %c.bit = shl i64 1, %c.some
+  %c.ones = sub i64 %c.bit, 1
+  %c.mask = trunc i64 %c.ones to i32
+  store i32 %c.mask, ptr %c.alive
+  %c.next = add i64 %c, 1
+  %c.more = icmp ult i64 %c.next, %gangs
+  br i1 %c.more, label %clear, label %round
+round:
+  br label %gang
+gang:
+  %g = phi i64 [ 0, %round ], [ %g.next, %gang.next ]
+  %moved = phi i32 [ 0, %round ], [ %moved.next, %gang.next ]
+  %alive = phi i32 [ 0, %round ], [ %alive.next, %gang.next ]
+  %f.offset = mul i64 %g, %frame.bytes
+  %frame = getelementptr i8, ptr %frames, i64 %f.offset
+  %state = load i32, ptr %frame
+  %is.done = icmp eq i32 %state, -1
+  br i1 %is.done, label %skip, label %look
+look:
+  %f.alive.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
+  %f.alive = load i32, ptr %f.alive.p
+  %f.waiting.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WAITING}
+  %f.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
+  %f.any = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
+  %f.not = xor i32 %f.any, -1
+  %f.can = and i32 %f.alive, %f.not
+  %blocked = icmp eq i32 %f.can, 0
+  br i1 %blocked, label %wait, label %go
+go:
+  %w = trunc i64 %g to i32
+  store i32 %w, ptr %gang.p
+  %local.offset = mul i64 %g, %gang.local
+  %local = getelementptr i8, ptr %locals, i64 %local.offset
+  %rc = {_CALL}
+  %bad = icmp ugt i32 %rc, {abi.SUSPENDED}
+  br i1 %bad, label %broken, label %ran
+ran:
+  %ended = icmp eq i32 %rc, {abi.DONE}
+  br i1 %ended, label %mark, label %gang.next
+mark:
+  store i32 -1, ptr %frame
+  %m.alive = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
+  store i32 0, ptr %m.alive
+  br label %gang.next
+skip:
+  br label %gang.next
+wait:
+  br label %gang.next
+gang.next:
+  %did = phi i32 [ 1, %ran ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %lives = phi i32 [ 1, %ran ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
+  %moved.next = or i32 %moved, %did
+  %alive.next = or i32 %alive, %lives
+  %g.next = add i64 %g, 1
+  %g.more = icmp ult i64 %g.next, %gangs
+  br i1 %g.more, label %gang, label %round.end
+round.end:
+  %finished = icmp eq i32 %alive.next, 0
+  br i1 %finished, label %good, label %barriers
+barriers:
+  %used = load i32, ptr %used.p
+  br label %barrier
+barrier:
+  %left = phi i32 [ %used, %barriers ], [ %left.next, %barrier.next ]
+  %released = phi i32 [ %moved.next, %barriers ], [ %released.next, %barrier.next ]
+  %none.left = icmp eq i32 %left, 0
+  br i1 %none.left, label %verdict, label %count
+count:
+  %id = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %id64 = zext i32 %id to i64
+  %id.offset = shl i64 %id64, 2
+  %less = sub i32 %left, 1
+  %left.next = and i32 %left, %less
+  %early.p = getelementptr i8, ptr %arrivals, i64 %id.offset
+  %early = load i32, ptr %early.p
+  br label %sum
+sum:
+  %s = phi i64 [ 0, %count ], [ %s.next, %sum ]
+  %here = phi i32 [ 0, %count ], [ %here.next, %sum ]
+  %all = phi i32 [ 0, %count ], [ %all.next, %sum ]
+  %need = phi i32 [ 0, %count ], [ %need.next, %sum ]
+  %s.offset = mul i64 %s, %frame.bytes
+  %s.frame = getelementptr i8, ptr %frames, i64 %s.offset
+  %s.alive.p = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_ALIVE}
+  %s.alive = load i32, ptr %s.alive.p
+  %s.waits = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_WAITING}
+  %s.wait.p = getelementptr i8, ptr %s.waits, i64 %id.offset
+  %s.wait = load i32, ptr %s.wait.p
+  %s.needs = getelementptr i8, ptr %s.frame, i64 {abi.FRAME_NEEDED}
+  %s.need.p = getelementptr i8, ptr %s.needs, i64 %id.offset
+  %s.need = load i32, ptr %s.need.p
+  %s.alive.n = call i32 @llvm.ctpop.i32(i32 %s.alive)
+  %s.wait.n = call i32 @llvm.ctpop.i32(i32 %s.wait)
+  %here.next = add i32 %here, %s.wait.n
+  %all.next = add i32 %all, %s.alive.n
+  %need.next = call i32 @llvm.umax.i32(i32 %need, i32 %s.need)
+  %s.next = add i64 %s, 1
+  %s.more = icmp ult i64 %s.next, %gangs
+  br i1 %s.more, label %sum, label %judge
+judge:
+  %arrived = add i32 %here.next, %early
+  %counted = icmp ne i32 %need.next, 0
+  %wanted = select i1 %counted, i32 %need.next, i32 %all.next
+  %enough = icmp uge i32 %arrived, %wanted
+  %somebody = icmp ne i32 %arrived, 0
+  %open = and i1 %enough, %somebody
+  br i1 %open, label %release, label %barrier.next
+release:
+  store i32 0, ptr %early.p
+  %votes.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_VOTES}
+  %votes.p = getelementptr i8, ptr %votes.p0, i64 %id.offset
+  %votes = load i32, ptr %votes.p
+  store i32 0, ptr %votes.p
+  %results.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_RESULTS}
+  %results.p = getelementptr i8, ptr %results.p0, i64 %id.offset
+  store i32 %votes, ptr %results.p
+  %totals.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_TOTALS}
+  %totals.p = getelementptr i8, ptr %totals.p0, i64 %id.offset
+  store i32 %arrived, ptr %totals.p
+  br label %free
+free:
+  %r = phi i64 [ 0, %release ], [ %r.next, %free ]
+  %r.offset = mul i64 %r, %frame.bytes
+  %r.frame = getelementptr i8, ptr %frames, i64 %r.offset
+  %r.waits = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_WAITING}
+  %r.wait.p = getelementptr i8, ptr %r.waits, i64 %id.offset
+  store i32 0, ptr %r.wait.p
+  %r.needs = getelementptr i8, ptr %r.frame, i64 {abi.FRAME_NEEDED}
+  %r.need.p = getelementptr i8, ptr %r.needs, i64 %id.offset
+  store i32 0, ptr %r.need.p
+  %r.next = add i64 %r, 1
+  %r.more = icmp ult i64 %r.next, %gangs
+  br i1 %r.more, label %free, label %freed
+freed:
+  br label %barrier.next
+barrier.next:
+  %opened = phi i32 [ 0, %judge ], [ 1, %freed ]
+  %released.next = or i32 %released, %opened
+  br label %barrier
+verdict:
+  %stuck = icmp eq i32 %released, 0
+  br i1 %stuck, label %deadlock, label %check.stop
+check.stop:
+  %flag = load volatile i32, ptr %ctx
+  %quiet = icmp eq i32 %flag, 0
+  br i1 %quiet, label %round, label %stopped
+deadlock:
+  call void @fault(ptr %ctx, ptr %tls, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)
+  ret i32 {abi.FAULTED}
+broken:
+  ret i32 %rc
+stopped:
+  ret i32 {abi.STOPPED}
+good:
+  ret i32 0
+}}
+"""
+
+SCHEDULER = _SCHEDULE + _RUN
