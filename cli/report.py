@@ -74,15 +74,18 @@ def array_of(event: BufferRead, data: bytes) -> "ndarray":
 
 
 def summary(
-    terminal: Terminal, result: RunResult, finished: Finished, blob: Callable[[str], bytes | None]
+    terminal: Terminal, result: RunResult, finished: Finished, blob: Callable[[str], bytes | None], fresh: bool
 ) -> list[str]:
-    """The lines after the last event: buffers, checks, occupancy, times, and how it ended."""
+    """The lines after the last event: buffers, checks, occupancy, times, and how it ended.
+
+    `fresh`: this command compiled the source itself, although the run then found it in the cache.
+    """
     lines = [_buffer_line(terminal, event, blob(event.digest)) for event in result.buffers]
     lines += [_check_line(terminal, check) for check in result.checks]
     if result.launches and result.launches[0].occupancy:
         lines.append(occupancy_line(result.launches[0].occupancy))
     if result.timings:
-        lines.append(_times_line(result))
+        lines.append(_times_line(result, fresh))
     if finished.verdict == "ok":
         lines.append(terminal.paint("good", "ok"))
     else:
@@ -135,7 +138,7 @@ def occupancy_line(occupancy: Occupancy) -> str:
     )
 
 
-def _times_line(result: RunResult) -> str:
+def _times_line(result: RunResult, fresh: bool) -> str:
     stages: dict[str, float] = {}
     clock = "wall"
     for timed in result.timings:
@@ -144,7 +147,7 @@ def _times_line(result: RunResult) -> str:
             clock = timed.clock
     emulated = any(launch.device == "emulator" for launch in result.launches)
     note = " (GPU events)" if clock == "gpu-events" else " (emulator on the CPU, not GPU time)" if emulated else ""
-    cached = " (from the cache)" if result.compiled and result.compiled.cached else ""
+    cached = " (from the cache)" if result.compiled and result.compiled.cached and not fresh else ""
     notes = {"run": note, "compile": cached}
     return "time  " + " · ".join(
         f"{stage} {milliseconds(stages[stage])}{notes.get(stage, '')}" for stage in STAGES if stage in stages

@@ -154,7 +154,7 @@ def _perform(
         whole = {"request": request.model_dump(mode="json"), "result": result.model_dump(mode="json")}
         typer.echo(json.dumps(whole, ensure_ascii=False))
     else:
-        for line in summary(output(), result, finished, local.stores.blobs.get):
+        for line in summary(output(), result, finished, local.stores.blobs.get, fresh=bool(first)):
             output().line(line)
     return 0 if finished.verdict == "ok" and all(check.passed for check in result.checks) else 1
 

@@ -165,7 +165,8 @@ class Verdict:
 
 def judge(case: Case, result: RunResult, blobs: Mapping[str, bytes]) -> Verdict:
     """Compares a run with the truth. `blobs`: the buffers that were read back, by name."""
-    missing = next((item for item in result.diagnostics if item.code.startswith("unsupported")), None)
+    refused = (item for item in result.diagnostics if item.origin == "emulator" and item.severity == "error")
+    missing = next(refused, None)
     if missing is not None:
         return Verdict("missed" if case.defect else "unsupported", missing.message)
     if case.defect:

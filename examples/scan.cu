@@ -64,7 +64,8 @@ arguments = [
 //     scan_sums     one block scans the 256 sums
 //     add_sums      each block adds what lies before it
 //
-// Inside a warp the scan climbs by shuffles: after offsets 1, 2, 4, 8, 16 lane i holds the sum of lanes 0 to i.
+// Inside a warp the scan climbs by shuffles: after offsets 1, 2, 4, 8 and 16 lane i holds the sum of lanes
+// 0 to i.
 
 __device__ int scan_warp(int value)
 {

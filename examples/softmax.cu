@@ -46,6 +46,8 @@ arguments = [
 // A block has 32 × 4 threads: threadIdx.y says which of its four rows, and a row belongs to one warp. So the
 // reductions need neither shared memory nor a barrier. __shfl_xor_sync leaves the result in every lane.
 
+#include <cmath>
+
 __device__ float warp_max(float value)
 {
     for (int mask = 16; mask > 0; mask /= 2)

@@ -1,0 +1,80 @@
+"""Every example does what its NumPy reference says, through the sandbox as on the server."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.local import MemoryBlobs
+from cli.report import array_of
+from protocol.events import Event, EventRecord
+from protocol.result import RunResult, fold
+from sandbox.launcher import Sandbox
+from sandbox.pipeline import PipelineLimits, perform
+from sandbox.stores import FolderCache, Stores
+from store.examples import Example, load_examples
+
+FOLDER = Path(__file__).resolve().parent.parent.parent / "examples"
+EXAMPLES = load_examples(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    with Sandbox(profiles=("compile", "launch")) as opened:
+        yield opened
+
+
+def run(box: Sandbox, example: Example, folder: Path) -> tuple[RunResult, MemoryBlobs]:
+    blobs = MemoryBlobs()
+    stores = Stores(FolderCache(folder), blobs)
+    records: list[EventRecord] = []
+
+    def emit(event: Event) -> None:
+        records.append(EventRecord(id=f"1-{len(records)}", at=time.time(), event=event))
+
+    request = example.payload.request
+    emit(perform(box, request, "emulator", stores, emit, threading.Event(), PipelineLimits()))
+    return fold(records), blobs
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+def test_an_example_does_what_numpy_does(example: Example, box: Sandbox, tmp_path: Path) -> None:
+    assert example.reference, "an example needs a reference"
+    wanted: dict[str, Any] = {"np": np}
+    exec(compile(example.reference, f"{example.id}.reference", "exec"), wanted)
+    result, blobs = run(box, example, tmp_path)
+
+    if "finding" in wanted:
+        assert result.verdict == "error"
+        assert [found.class_ for found in result.findings if found.fatal] == [wanted["finding"]]
+        assert result.findings[0].span is not None
+        return
+    assert (result.verdict, result.message) == ("ok", "")
+    assert result.findings == ()
+    assert [item.message for item in result.diagnostics if item.severity in ("error", "warning")] == []
+    assert {event.name for event in result.buffers} <= wanted.keys()
+    for event in result.buffers:
+        data = blobs.get(event.digest)
+        assert data is not None
+        got, want = array_of(event, data), np.asarray(wanted[event.name])
+        assert got.shape == want.shape, event.name
+        if "tolerance" in wanted:
+            np.testing.assert_allclose(got, want, wanted["tolerance"], wanted.get("absolute", 0), err_msg=event.name)
+        else:
+            np.testing.assert_array_equal(got, want, err_msg=event.name)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+def test_an_example_is_named_ordered_and_explained(example: Example) -> None:
+    request = example.payload.request
+    first = request.source.text.splitlines()[0]
+    assert first.startswith("// "), "the source begins with what it does"
+    assert len(example.title) <= 60
+    assert len(example.summary) <= 110
+    assert [other.id for other in EXAMPLES if other.order == example.order] == [example.id]
+    assert set(example.payload.views) <= {buffer.name for buffer in request.buffers}
+    assert all(len(line) <= 110 for line in request.source.text.splitlines())
