@@ -28,14 +28,13 @@ def launch_job(
 
 
 def prewarm_compile() -> None:
-    """Loads the compilers and the emulator's code generator."""
+    """Loads the compilers and the devices' code generators."""
     for language in LANGUAGES:
         language.prewarm()
-    for _, device in DEVICES:
-        device.prewarm_prepare()
+    prewarm_launch()
 
 
 def prewarm_launch() -> None:
     """Loads what runs kernels."""
     for _, device in DEVICES:
-        device.prewarm_launch()
+        device.prewarm()

@@ -35,7 +35,7 @@ def compile_job(job: CompileJob, emission: Emission) -> None:
     if planned.refused:
         emission.diagnosed(planned.diagnostics)
         return
-    _prepare(job.device, kernel, planned, emission)
+    _prepare(job, kernel, planned, emission)
 
 
 def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
@@ -62,10 +62,10 @@ def _in_the_run(item: Diagnostic, job: CompileJob) -> Diagnostic:
     return item.model_copy(update={"field": f"{next(steps, 'steps.0')}.entry"})
 
 
-def _prepare(device: str, kernel: CompiledKernel, planned: Plan, emission: Emission) -> None:
+def _prepare(job: CompileJob, kernel: CompiledKernel, planned: Plan, emission: Emission) -> None:
     begin = time.perf_counter()
     try:
-        objects = device_type(device).prepare(kernel, planned)
+        objects = device_type(job.device).prepare(kernel, planned, job.request.source)
     except DeviceRefusal as refusal:
         emission.diagnosed(refusal.diagnostics)
         return

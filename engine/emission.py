@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from typing import Self
 
 from engine.values.dtypes import Array
 from protocol.base import Model
@@ -13,6 +14,7 @@ from protocol.events import BufferRead, Diagnosed, Printed
 Emit = Callable[[Mapping[str, object], bytes | memoryview], None]
 
 _PRINTED_AT_ONCE = 8_192
+_SEND_INTERVAL_SECONDS = 0.05
 
 
 class Emission:
@@ -41,8 +43,52 @@ class Emission:
         """A buffer's bytes; the host computes their digest."""
         header = event.model_dump(mode="json", exclude={"digest"})
         with self._lock:
-            self._emit({"event": header}, memoryview(values.view("u1")).cast("B"))
+            self._emit({"event": header}, values.view("u1").data)
 
     def artifact(self, name: str, payload: bytes, **header: str) -> None:
         with self._lock:
             self._emit({"artifact": name, **header}, payload)
+
+
+class PrintedBatches:
+    """Gathers what a kernel prints into few events: while it is open they leave twenty times a second."""
+
+    def __init__(self, emission: Emission) -> None:
+        self._emission = emission
+        self._lock = threading.Lock()
+        self._pieces: list[str] = []
+        self._characters = 0
+        self._closed = threading.Event()
+        self._sender: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __call__(self, text: str) -> None:
+        """Takes more text, from any thread."""
+        with self._lock:
+            self._pieces.append(text)
+            self._characters += len(text)
+            if self._sender is None:
+                self._sender = threading.Thread(target=self._send_now_and_then, daemon=True)
+                self._sender.start()
+            if self._characters >= _PRINTED_AT_ONCE:
+                self._send()
+
+    def __exit__(self, *_: object) -> None:
+        self._closed.set()
+        if self._sender is not None:
+            self._sender.join()
+        with self._lock:
+            self._send()
+
+    def _send_now_and_then(self) -> None:
+        while not self._closed.wait(_SEND_INTERVAL_SECONDS):
+            with self._lock:
+                self._send()
+
+    def _send(self) -> None:
+        if self._pieces:
+            text = "".join(self._pieces)
+            self._pieces, self._characters = [], 0
+            self._emission.printed(text)

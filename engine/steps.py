@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.devices.device import Device, DeviceBuffer
 from engine.devices.occupancy import occupancy
-from engine.emission import Emission
+from engine.emission import Emission, PrintedBatches
 from engine.launching.arguments import argument_bytes
 from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.initialise import initial_array
@@ -81,14 +81,17 @@ class StepRunner:
             self.emission.event(self._launched(launch))
         arguments = [argument_bytes(match, lambda name: self.buffers[name].address) for match in launch.matches]
         names = {label: name for name, label in self._labels.items()}
-        report = self.device.launch(launch, arguments, names, self.emission.printed, left)
+        with PrintedBatches(self.emission) as printed:
+            report = self.device.launch(launch, arguments, names, printed, left)
         total.seconds += report.seconds
         total.launches += 1
         for found in report.found:
             self.emission.event(found)
         if report.counters:
             self.emission.event(Counted(step=launch.step, counters=dict(report.counters)))
-        return not report.fatal
+        if report.timed_out:
+            self.emission.event(out_of_time(launch.step, self.deadline_seconds))
+        return not report.ended_the_run
 
     def _launched(self, launch: PlannedLaunch) -> Launched:
         return Launched(
@@ -108,4 +111,4 @@ class StepRunner:
 def out_of_time(step: str, seconds: float) -> Found:
     """The finding that ends a run at its deadline."""
     message = f"The kernel was stopped after {seconds:g} s; the buffers are as it left them."
-    return Found(**{"class": "limit"}, code="wall", message=message, step=step)
+    return Found.model_validate({"class": "limit", "code": "wall", "message": message, "step": step})

@@ -12,6 +12,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import DeviceKind, Found
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
+from protocol.source import Source
 
 Print = Callable[[str], None]
 
@@ -31,10 +32,11 @@ class LaunchReport:
     seconds: float
     found: tuple[Found, ...] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
+    timed_out: bool = False
 
     @property
-    def fatal(self) -> bool:
-        return any(item.fatal for item in self.found)
+    def ended_the_run(self) -> bool:
+        return self.timed_out or any(item.fatal for item in self.found)
 
 
 class DeviceBuffer(Protocol):
@@ -56,10 +58,19 @@ class Device(Protocol):
     """Runs launches one after another, in the process that asks."""
 
     kind: DeviceKind
-    name: str
+
+    @property
+    def name(self) -> str:
+        """For people, such as 'PTX emulator (2 threads)'."""
+        ...
 
     @staticmethod
-    def prepare(kernel: CompiledKernel, plan: Plan) -> Mapping[str, bytes]:
+    def prewarm() -> None:
+        """Does once what every later job of this process's children would have to do."""
+        ...
+
+    @staticmethod
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> Mapping[str, bytes]:
         """Code that the compile step makes ahead: key of protocol.frames.object_key -> bytes. DeviceRefusal."""
         ...
 

@@ -86,7 +86,7 @@ def _shared(
         yield _message(
             "note",
             "shared-opt-in",
-            f"a block needs {total:,} bytes of shared memory ({parts}), more than the usual {limits.shared_per_block:,}",
+            f"a block needs {total:,} bytes of shared memory ({parts}); {limits.shared_per_block:,} are usual",
             field,
             "In a program of your own, raise the limit with cudaFuncSetAttribute("
             "kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first; it is done for you here.",
@@ -107,7 +107,7 @@ def _registers(entry: Entry, architecture: str, limits: Limits, threads: int, fi
         f"{entry.display} takes {registers} registers a thread, {registers * threads:,} for a block of {threads:,} "
         f"threads; {architecture} gives a block {limits.registers_per_block:,}",
         field,
-        f"At most {most:,} threads a block fit. __launch_bounds__ or a register limit in the options makes it use fewer.",
+        f"At most {most:,} threads a block fit. __launch_bounds__, or a register limit in the options, lowers its use.",
     )
 
 

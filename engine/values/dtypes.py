@@ -22,7 +22,7 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
 
 
 def cast(values: Array, dtype: str) -> Array:
-    """Values as `dtype`, floats towards zero for integers. ValueError, in words for the user, where one does not fit."""
+    """Values as `dtype`, floats towards zero for integers. ValueError, in words for users, where one does not fit."""
     wanted = numpy_dtype(dtype)
     if values.dtype == wanted:
         return values

@@ -1,0 +1,150 @@
+"""The PTX emulator as a device: code is made in the compile step, kernels run on the processor's vector units."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import emulator
+from emulator import CompiledEntry, CompileProblems, Loaded, Memory
+from engine.devices.device import DeviceRefusal, LaunchReport, Print
+from engine.devices.findings import TIMEOUT, Named, finding, refusal
+from engine.languages.source_text import SourceText
+from engine.launching.plan import Plan, PlannedLaunch
+from engine.values.dtypes import Array, numpy_dtype
+from protocol.diagnostics import Diagnostic
+from protocol.dtypes import ITEM_BYTES
+from protocol.events import DeviceKind, Found
+from protocol.frames import object_key
+from protocol.kernel import CompiledKernel
+from protocol.run import LaunchRequest
+from protocol.source import Source
+
+MAX_THREADS = 8
+HEAP_BYTES = 8 << 20
+"""For malloc inside kernels: CUDA's own default."""
+_PADDING = 4096
+_UNINITIALISED = b"\xcd"
+_MOST_REFUSALS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedBuffer:
+    """A buffer in the emulator's arena."""
+
+    allocation: emulator.Buffer
+    dtype: str
+
+    @property
+    def address(self) -> int:
+        return self.allocation.address
+
+    def write(self, values: Array) -> None:
+        self.allocation.view(numpy_dtype(self.dtype))[:] = values
+
+    def read(self) -> Array:
+        return self.allocation.view(numpy_dtype(self.dtype))
+
+
+class EmulatedDevice:
+    """Runs launches over the processor's cores."""
+
+    kind: DeviceKind = "emulator"
+
+    def __init__(self, memory: Memory, code: Mapping[str, CompiledEntry], source: Source) -> None:
+        self._memory = memory
+        self._code = code
+        self._loaded: dict[str, Loaded] = {}
+        self._source = SourceText(source.text, source.file_name)
+        self._buffers: dict[str, tuple[str, int]] = {}
+        self._threads = available_threads()
+
+    @property
+    def name(self) -> str:
+        return f"PTX emulator ({self._threads} thread{'' if self._threads == 1 else 's'})"
+
+    @staticmethod
+    def prewarm() -> None:
+        emulator.prewarm()
+
+    @staticmethod
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:
+        """Machine code of every distinct entry and block of the plan."""
+        text = SourceText(source.text, source.file_name)
+        module, problems = emulator.parse(kernel.ptx)
+        if problems:
+            raise DeviceRefusal([refusal(item, text, "the module") for item in problems[:_MOST_REFUSALS]])
+        objects: dict[str, bytes] = {}
+        refused: list[Diagnostic] = []
+        for launch in plan.launches.values():
+            key = object_key(launch.entry.name, launch.block)
+            if key in objects:
+                continue
+            try:
+                objects[key] = emulator.compile_entry(module, launch.entry.name, launch.block).to_bytes()
+            except CompileProblems as error:
+                refused += [refusal(item, text, launch.entry.display) for item in error.problems]
+        if refused:
+            raise DeviceRefusal(list(dict.fromkeys(refused))[:_MOST_REFUSALS])
+        return objects
+
+    @classmethod
+    def open(cls, request: LaunchRequest, blobs: Mapping[str, memoryview]) -> Self:
+        """`blobs` holds object:<key> for every launch of the request."""
+        code = {
+            name.removeprefix("object:"): CompiledEntry.from_bytes(bytes(data))
+            for name, data in blobs.items()
+            if name.startswith("object:")
+        }
+        variables = {(entry.module_key, item.name): item.size for entry in code.values() for item in entry.variables}
+        sizes = [*variables.values(), *(buffer.bytes for buffer in request.run.buffers)]
+        return cls(Memory(sum(size + _PADDING for size in sizes) + HEAP_BYTES), code, request.run.source)
+
+    def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> EmulatedBuffer:
+        fill = _UNINITIALISED if values is None else None
+        buffer = EmulatedBuffer(self._memory.allocate(name, count * ITEM_BYTES[dtype], fill), dtype)
+        if values is not None:
+            buffer.write(values)
+        self._buffers[name] = (dtype, count)
+        return buffer
+
+    def launch(
+        self,
+        launch: PlannedLaunch,
+        arguments: Sequence[bytes],
+        names: Mapping[str, str],
+        on_print: Print,
+        deadline_seconds: float,
+    ) -> LaunchReport:
+        key = object_key(launch.entry.name, launch.block)
+        entry = self._code[key]
+        if key not in self._loaded:
+            self._loaded[key] = Loaded(entry)
+        outcome = emulator.launch(
+            entry,
+            self._memory,
+            launch.grid,
+            arguments,
+            dynamic_shared_bytes=launch.dynamic_shared_bytes,
+            deadline_seconds=deadline_seconds,
+            threads=self._threads,
+            on_print=on_print,
+            loaded=self._loaded[key],
+        )
+        found: tuple[Found, ...] = ()
+        timed_out = outcome.fault is not None and outcome.fault.kind == TIMEOUT
+        if outcome.fault is not None and not timed_out:
+            allocations = {label: Named(names[label], *facts) for label, facts in self._buffers.items()}
+            found = (finding(outcome.fault, launch.step, allocations, self._source),)
+        return LaunchReport(outcome.seconds, found, dict(outcome.counters), timed_out)
+
+    def close(self) -> None:
+        """The arena ends with the process: views of it may still be in use."""
+
+
+def available_threads() -> int:
+    """Threads to run blocks on: the processors of this process, at most MAX_THREADS."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MAX_THREADS)

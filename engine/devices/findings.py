@@ -1,0 +1,144 @@
+"""Puts a fault of the emulator into the words of the run: its buffers, elements, threads and source lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from emulator import BufferRelation, Fault, Problem, SourceLocation
+from engine.languages.source_text import SourceText
+from protocol.diagnostics import Diagnostic, Span
+from protocol.dtypes import ITEM_BYTES, write_number
+from protocol.events import FindingClass, Found
+
+TIMEOUT = "timeout"
+
+_CLASSES: dict[str, FindingClass] = {
+    "out-of-bounds": "memory",
+    "misaligned": "memory",
+    "null": "memory",
+    "bad-function-pointer": "memory",
+    "stack-overflow": "memory",
+    "trap": "trap",
+    "unsupported": "trap",
+    "assert": "assert",
+    "illegal-barrier": "synchronisation",
+}
+_DID = {"read": "read", "write": "wrote", "atomic": "updated"}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An allocation as the user knows it at this moment."""
+
+    name: str
+    dtype: str
+    count: int
+
+
+def source_span(location: SourceLocation | None, source: SourceText) -> Span | None:
+    """The line of the user's file: of the code itself, else of the call that it was inlined into.
+
+    The compiler gives columns of whole statements, which would point to an `if` for what happens after it.
+    """
+    while location is not None:
+        if location.file.rsplit("/", 1)[-1] == source.file_name:
+            return source.span(location.line)
+        location = location.inlined_at
+    return None
+
+
+def refusal(problem: Problem, source: SourceText, entry: str) -> Diagnostic:
+    """What the emulator cannot run, at the source line that the instruction came from."""
+    form = problem.form or ""
+    message = problem.message if form in problem.message else f"{form}: {problem.message}"
+    notes = (f"in {entry}, line {problem.ptx_line} of its PTX",) if problem.ptx_line else (f"in {entry}",)
+    return Diagnostic(
+        severity="error",
+        message=f"The emulator cannot run this: {message}",
+        code=form,
+        origin="emulator",
+        span=source_span(problem.source, source),
+        notes=notes,
+        help=problem.help,
+    )
+
+
+def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: SourceText) -> Found:
+    """A fault as an event. `allocations`: the name that memory was allocated under -> what it is now."""
+    relation = fault.buffer
+    named = allocations.get(relation.name) if relation else None
+    index: int | None = None
+    if relation is not None and named is not None:
+        index = relation.offset // ITEM_BYTES[named.dtype]
+    return Found.model_validate(
+        {
+            "class": _CLASSES.get(fault.kind, "trap"),
+            "code": fault.kind,
+            "message": _sentence(fault, relation, named),
+            "span": source_span(fault.source, source),
+            "access": fault.access,
+            "space": fault.space,
+            "bytes": fault.size or None,
+            "buffer": named.name if named else relation.name if relation else None,
+            "index": None if index is None else write_number(index),
+            "block": fault.block,
+            "thread": fault.thread,
+            "warp": fault.warp,
+            "lane": fault.lane,
+            "step": step,
+        }
+    )
+
+
+def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None) -> str:
+    who = "A thread"
+    if fault.thread is not None and fault.block is not None:
+        who = f"Thread {_triple(fault.thread)} of block {_triple(fault.block)}"
+    did = _DID.get(fault.access or "", "used")
+    match fault.kind:
+        case "out-of-bounds" if relation is not None:
+            return f"{who} {did} {_beyond(fault, relation, named)}."
+        case "out-of-bounds":
+            return f"{who} {did} {fault.size} bytes at address {fault.address:#x}, which is in no buffer."
+        case "misaligned":
+            where = (
+                f"byte {relation.offset:,} of {named.name if named else relation.name}" if relation else "an address"
+            )
+            return f"{who} {did} {fault.size} bytes at {where}, which is no multiple of {fault.size}."
+        case "null":
+            return f"{who} {did} {fault.size} bytes through a null pointer (address {fault.address:#x})."
+        case "trap":
+            return f"{who} executed a trap."
+        case "assert":
+            return f"{who}: {fault.message}."
+        case "illegal-barrier":
+            return f"{who} waits at a barrier that other threads of its block never reach."
+    return f"{who}: {fault.message}."
+
+
+def _beyond(fault: Fault, relation: BufferRelation, named: Named | None) -> str:
+    """Such as 'x[1024], one past the end of x (1,024 float32)'."""
+    if named is None:
+        size = f"{relation.name} ({relation.nbytes:,} bytes)"
+        if relation.offset < 0:
+            return f"{fault.size} bytes, {-relation.offset:,} before the start of {size}"
+        past = relation.offset - relation.nbytes
+        where = f"{past:,} bytes past the end" if past > 0 else "at the end" if past == 0 else "across the end"
+        return f"{fault.size} bytes {where} of {size}" if past <= 0 else f"{fault.size} bytes, {where} of {size}"
+    item = ITEM_BYTES[named.dtype]
+    index = relation.offset // item
+    whole = relation.offset % item == 0
+    size = f"{named.name} ({named.count:,} {named.dtype})"
+    element = f"{named.name}[{index}]"
+    what = element if whole and fault.size == item else f"{fault.size} bytes at {element}"
+    if index < 0:
+        return f"{what}, {'one' if index == -1 else f'{-index:,}'} before the start of {size}"
+    if index >= named.count:
+        distance = index - named.count + 1
+        return f"{what}, {'one' if distance == 1 else f'{distance:,}'} past the end of {size}"
+    return f"{what}, across the end of {size}"
+
+
+def _triple(values: tuple[int, int, int]) -> str:
+    return f"({', '.join(map(str, values))})"
