@@ -54,10 +54,13 @@ class Notation:
     def match(self, modifiers: tuple[str, ...]) -> bool:
         """Whether the modifiers, in any order save that of types, fill the slots."""
         filled = [False] * len(self.slots)
+        last_type = -1
         for modifier in modifiers:
-            for index, slot in enumerate(self.slots):
-                if not filled[index] and modifier in slot.choices:
+            start = last_type + 1 if modifier in TYPES else 0
+            for index in range(start, len(self.slots)):
+                if not filled[index] and modifier in self.slots[index].choices:
                     filled[index] = True
+                    last_type = index if modifier in TYPES else last_type
                     break
             else:
                 return False

@@ -1,0 +1,516 @@
+"""The reference of each opcode and type; opcodes that are not here are checked against the GPU alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from emulator.isa import Form
+
+from .references import (
+    Float,
+    Reference,
+    flushed,
+    floating,
+    infinity,
+    nan_of,
+    number,
+    pairwise,
+    rounded,
+    signed,
+    width,
+)
+
+_ALL = (1 << 64) - 1
+
+
+def _integer(f: Form, *bits: int) -> int:
+    kind = f.type
+    a, b, c = ([number(kind, v) for v in bits] + [0, 0])[:3]
+    low, high = (-(1 << width(kind) - 1), (1 << width(kind) - 1) - 1) if kind[0] == "s" else (0, (1 << width(kind)) - 1)
+    match f.opcode:
+        case "add":
+            value = a + b
+        case "sub":
+            value = a - b
+        case "abs":
+            value = abs(a)
+        case "neg":
+            value = -a
+        case "min":
+            value = max(min(a, b), 0) if f.has("relu") else min(a, b)
+        case "max":
+            value = max(a, b, 0) if f.has("relu") else max(a, b)
+        case "sad":
+            value = c + abs(a - b)
+        case "div":
+            value = -1 if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        case "rem":
+            value = -1 if b == 0 else abs(a) % abs(b) * (1 if a >= 0 else -1)
+        case "mul" | "mad":
+            c = signed(bits[2], 2 * width(kind)) if f.has("wide") and len(bits) == 3 else c
+            product = a * b
+            if f.has("hi"):
+                product >>= width(kind)
+            elif f.has("lo"):
+                product = signed(product, width(kind)) if kind[0] == "s" else product
+            value = product + c
+            if f.has("wide"):
+                return value & (1 << 2 * width(kind)) - 1
+        case "mul24" | "mad24":
+            product = (signed(a, 24) * signed(b, 24)) if kind[0] == "s" else (a & 0xFFFFFF) * (b & 0xFFFFFF)
+            product = product >> 16 if f.has("hi") else product
+            value = signed(product, 32) + c if f.has("sat") else product + c
+    if f.has("sat"):
+        value = max(low, min(high, value))
+    return value & (1 << width(kind)) - 1
+
+
+def _carry(f: Form, *bits: int) -> tuple[int, ...] | int:
+    kind = f.type
+    span = 1 << width(kind)
+    operands = list(bits)
+    carry = operands.pop() if f.row.carry_in else 0
+    if f.opcode.startswith("sub"):
+        value = operands[0] - operands[1] - carry
+    elif f.opcode.startswith("add"):
+        value = operands[0] + operands[1] + carry
+    else:
+        a, b = number(kind, operands[0]), number(kind, operands[1])
+        product = a * b >> (width(kind) if f.has("hi") else 0)
+        value = product % span + operands[2] + carry
+    result = value % span
+    return (result, int(value < 0 or value >= span)) if f.row.carry_out else result
+
+
+def _logic(f: Form, a: int, b: int = 0) -> int:
+    value = {"and": a & b, "or": a | b, "xor": a ^ b, "not": ~a, "cnot": int(a == 0)}[f.opcode]
+    return value & (1 if f.type == "pred" else (1 << width(f.type)) - 1)
+
+
+def _shift(f: Form, a: int, b: int) -> int:
+    bits = width(f.type)
+    b = min(b, bits)
+    value = a << b if f.opcode == "shl" else number(f.type, a) >> b
+    return value & (1 << bits) - 1
+
+
+def _funnel(f: Form, a: int, b: int, c: int) -> int:
+    c = c & 31 if f.has("wrap") else min(c, 32)
+    whole = b << 32 | a
+    return (whole << c >> 32 if f.has("l") else whole >> c) & 0xFFFFFFFF
+
+
+def _lop3(f: Form, a: int, b: int, c: int, table: int, q: int | None = None) -> tuple[int, ...] | int:
+    value = 0
+    for bit in range(32):
+        index = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | c >> bit & 1
+        value |= (table >> index & 1) << bit
+    if q is None:
+        return value
+    return value, int(value != 0) | q if f.has("or") else int(value != 0) & q
+
+
+def _bfe(f: Form, a: int, position: int, length: int) -> int:
+    bits = width(f.type)
+    if bits == 32:
+        position, length = position & 255, length & 255
+    if length == 0:
+        return 0
+    if position >= bits:
+        return (_ALL if f.type[0] == "s" and a >> (bits - 1) else 0) & (1 << bits) - 1
+    length = min(length, bits - position)
+    field = a >> position & (1 << length) - 1
+    return (signed(field, length) if f.type[0] == "s" else field) & (1 << bits) - 1
+
+
+def _bfi(f: Form, a: int, b: int, position: int, length: int) -> int:
+    bits = width(f.type)
+    if bits == 32:
+        position, length = position & 255, length & 255
+    mask = ((1 << min(length, bits)) - 1) << min(position, bits) & (1 << bits) - 1
+    return (a << min(position, bits) & mask) | (b & ~mask)
+
+
+def _bounded(f: Form, value: int) -> int:
+    return value & 31 if f.has("wrap") else min(value, 32)
+
+
+def _bmsk(f: Form, a: int, b: int) -> int:
+    return ((1 << _bounded(f, b)) - 1) << _bounded(f, a) & 0xFFFFFFFF
+
+
+def _szext(f: Form, a: int, b: int) -> int:
+    length = _bounded(f, b)
+    if length == 0:
+        return 0
+    field = a & (1 << length) - 1
+    return (signed(field, length) if f.type == "s32" else field) & 0xFFFFFFFF
+
+
+def _count(f: Form, a: int) -> int:
+    bits = width(f.type)
+    if f.opcode == "popc":
+        return a.bit_count()
+    if f.opcode == "clz":
+        return bits - a.bit_length()
+    if f.opcode == "brev":
+        return int(f"{a:0{bits}b}"[::-1], 2)
+    value = ~a & (1 << bits) - 1 if f.type[0] == "s" and a >> (bits - 1) else a
+    position = value.bit_length() - 1
+    return (bits - 1 - position if f.has("shiftamt") and position >= 0 else position) & 0xFFFFFFFF
+
+
+def _fns(f: Form, mask: int, base: int, offset: int) -> int:
+    count = signed(offset, 32)
+    if count == -(1 << 31):
+        return 0
+    if count == 0:
+        return base if base < 32 and mask >> base & 1 else 0xFFFFFFFF
+    step = 1 if count > 0 else -1
+    left, position = abs(count), base if base < 32 else (32 if step > 0 else 0)
+    if base >= 32:
+        return 0xFFFFFFFF
+    while 0 <= position < 32:
+        left -= mask >> position & 1
+        if left == 0:
+            return position
+        position += step
+    return 0xFFFFFFFF
+
+
+def _prmt(f: Form, a: int, b: int, c: int) -> int:
+    source = [(b << 32 | a) >> 8 * i & 255 for i in range(8)]
+    mode = f.pick("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
+    n = c & 3
+    picks = {
+        "f4e": [n, n + 1, n + 2, n + 3],
+        "b4e": [n, (n - 1) % 8, (n - 2) % 8, (n - 3) % 8],
+        "rc8": [n] * 4,
+        "ecl": [max(n, i) for i in range(4)],
+        "ecr": [min(n, i) for i in range(4)],
+        "rc16": [(n & 1) * 2, (n & 1) * 2 + 1] * 2,
+        "": [c >> 4 * i & 15 for i in range(4)],
+    }[mode]
+    result = 0
+    for i, pick in enumerate(picks):
+        byte = source[pick & 7]
+        result |= ((255 if byte >> 7 else 0) if pick & 8 else byte) << 8 * i
+    return result
+
+
+def _dot(f: Form, a: int, b: int, c: int) -> int:
+    def part(word: int, index: int, size: int, kind: str) -> int:
+        field = word >> size * index & (1 << size) - 1
+        return signed(field, size) if kind[0] == "s" else field
+
+    first, second = f.types
+    if f.opcode == "dp4a":
+        total = sum(part(a, i, 8, first) * part(b, i, 8, second) for i in range(4))
+    else:
+        shift = 0 if f.has("lo") else 2
+        total = sum(part(a, i, 16, first) * part(b, i + shift, 8, second) for i in range(2))
+    return (c + total) & 0xFFFFFFFF
+
+
+_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+_ORDERINGS = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}  # fmt: skip
+
+
+def _truth(f: Form, kind: str, a: int, b: int) -> bool:
+    names = (*_COMPARE, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+    name = f.pick(*names)
+    if kind[0] in "usb" and kind != "bf16":
+        return bool(_ORDERINGS[_COMPARE[name]](number(kind, a), number(kind, b)))
+    x, y = flushed(f, Float(kind, a)), flushed(f, Float(kind, b))
+    unordered = x.nan or y.nan
+    if name in ("num", "nan"):
+        return unordered == (name == "nan")
+    if unordered:
+        return name.endswith("u")
+    edge = Fraction(10) ** 400
+    p, q = (((-edge if v.negative else edge) if v.infinite else v.value) for v in (x, y))
+    return bool(_ORDERINGS[_COMPARE[name.removesuffix("u")]](p, q))
+
+
+def _joined(f: Form, truth: bool, c: int | None) -> int:
+    if c is None:
+        return int(truth)
+    return {"and": int(truth) & c, "or": int(truth) | c, "xor": int(truth) ^ c}[f.pick("and", "or", "xor")]
+
+
+def _setp(f: Form, a: int, b: int, c: int | None = None) -> tuple[int, ...] | int:
+    if f.type.endswith("x2"):
+        kind = f.type.removesuffix("x2")
+        return tuple(_joined(f, _truth(f, kind, a >> s & 0xFFFF, b >> s & 0xFFFF), c) for s in (0, 16))
+    truth = _truth(f, f.type, a, b)
+    return (_joined(f, truth, c), _joined(f, not truth, c)) if len(f.destinations) == 2 else _joined(f, truth, c)
+
+
+def _set(f: Form, a: int, b: int, c: int | None = None) -> int:
+    target = f.types[0]
+    if f.type.endswith("x2"):
+        kind = f.type.removesuffix("x2")
+        one = {"f16x2": 0x3C00, "bf16x2": 0x3F80}.get(target, 0xFFFF)
+        parts = [_joined(f, _truth(f, kind, a >> s & 0xFFFF, b >> s & 0xFFFF), c) * one for s in (0, 16)]
+        return parts[0] | parts[1] << 16
+    one = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80, "u16": 0xFFFF, "s16": 0xFFFF}.get(target, 0xFFFFFFFF)
+    return _joined(f, _truth(f, f.type, a, b), c) * one
+
+
+def _selp(f: Form, a: int, b: int, c: int) -> int:
+    return a if c else b
+
+
+def _slct(f: Form, a: int, b: int, c: int) -> int:
+    if f.type == "s32":
+        return a if signed(c, 32) >= 0 else b
+    value = flushed(f, Float("f32", c))
+    return a if not value.nan and (value.value >= 0 if not value.infinite else not value.negative) else b
+
+
+def _extreme(f: Form, *bits: int) -> int:
+    kind = f.type
+    if len(bits) == 3:
+        return _extreme(f, _extreme(f, bits[0], bits[1]), bits[2])
+    a, b = (flushed(f, Float(kind, v)) for v in bits)
+    sign_bit = 1 << width(kind) - 1
+    sign = (a.bits ^ b.bits) & sign_bit
+    if (a.nan and b.nan) or (f.has("NaN") and (a.nan or b.nan)):
+        return nan_of(f, kind, [a, b])
+    if a.nan or b.nan:
+        chosen = (b if a.nan else a).bits
+    else:
+        magnitude = f.has("xorsign")
+        order = sorted((a, b), key=lambda v: _rank(v, magnitude))
+        chosen = order[0 if f.opcode == "min" else 1].bits
+    return chosen & ~sign_bit | sign if f.has("xorsign") else chosen
+
+
+def _rank(a: Float, magnitude: bool) -> int:
+    """The place of a number in the order of its format, −0 before +0."""
+    size = a.bits & ~(1 << width(a.kind) - 1)
+    return size if magnitude or not a.negative else -size - 1
+
+
+def _sign(f: Form, bits: int) -> int:
+    a = flushed(f, Float(f.type, bits))
+    if a.nan:
+        return nan_of(f, f.type, [a])
+    sign_bit = 1 << width(f.type) - 1
+    return a.bits & ~sign_bit if f.opcode == "abs" else a.bits ^ sign_bit
+
+
+def _testp(f: Form, bits: int) -> int:
+    a = Float(f.type, bits)
+    return int(
+        {
+            "finite": not (a.nan or a.infinite),
+            "infinite": a.infinite,
+            "number": not a.nan,
+            "notanumber": a.nan,
+            "normal": not (a.nan or a.infinite or a.subnormal),
+            "subnormal": a.subnormal,
+        }[f.pick("finite", "infinite", "number", "notanumber", "normal", "subnormal")]
+    )
+
+
+def _copysign(f: Form, a: int, b: int) -> int:
+    sign_bit = 1 << width(f.type) - 1
+    return a & sign_bit | b & ~sign_bit
+
+
+def _mov(f: Form, *bits: int) -> tuple[int, ...] | int:
+    if len(f.destinations) > 1:
+        part = width(f.type) // len(f.destinations)
+        return tuple(bits[0] >> part * i & (1 << part) - 1 for i in range(len(f.destinations)))
+    part = 0 if len(bits) == 1 else width(f.type) // len(bits)
+    return sum(value << part * i for i, value in enumerate(bits))
+
+
+def _cvt(f: Form, *bits: int) -> int | None:
+    """Conversions between integers and floating numbers; None for those that only the GPU answers."""
+    target, source = f.types
+    if source[0] in "us" and target[0] in "us":
+        value = number(source, bits[0])
+        if f.has("sat"):
+            low, high = (-(1 << width(target) - 1), (1 << width(target) - 1) - 1) if target[0] == "s" else (0, (1 << width(target)) - 1)
+            value = max(low, min(high, value))
+        return value & (1 << width(target)) - 1
+    floats = ("f16", "bf16", "f32", "f64")
+    if target in floats and source[0] in "us":
+        exact = Fraction(number(source, bits[0]))
+        mode = f.pick("rn", "rz", "rm", "rp")
+        if f.has("sat"):
+            exact = max(Fraction(0), min(Fraction(1), exact))
+        return rounded(target, exact, mode)
+    if source not in floats or (target not in floats and target[0] not in "us"):
+        return _cvt_packed(f, *bits)
+    # Only single precision is flushed, and not on its way to float16.
+    a = flushed(f, Float(source, bits[0])) if source == "f32" and target != "f16" else Float(source, bits[0])
+    integral = f.pick("rni", "rzi", "rmi", "rpi")
+    if target[0] in "us":
+        size = width(target)
+        low, high = (-(1 << size - 1), (1 << size - 1) - 1) if target[0] == "s" else (0, (1 << size) - 1)
+        if a.nan:
+            return 1 << size - 1 if size == 64 or source == "f64" else 0
+        value = (low if a.negative else high) if a.infinite else _to_integral(a.value, integral)
+        return max(low, min(high, value)) & (1 << size) - 1
+    if a.nan:
+        return None
+    if a.infinite:
+        value = infinity(target, a.negative)
+        if f.has("sat") or (f.has("relu") and a.negative):
+            return 0 if a.negative else rounded(target, Fraction(1), "rn")
+        return value
+    exact = Fraction(_to_integral(a.value, integral)) if integral else a.value
+    if f.has("sat"):
+        exact, negative = max(Fraction(0), min(Fraction(1), exact)), False
+    elif f.has("relu"):
+        exact, negative = max(Fraction(0), exact), False
+    else:
+        negative = a.negative
+    result = rounded(target, exact, f.pick("rn", "rz", "rm", "rp", default="rn"), negative)
+    if f.has("ftz") and target == "f32" and Float(target, result).subnormal:
+        result &= 1 << 31
+    return result
+
+
+def _cvt_packed(f: Form, *bits: int) -> int | None:
+    """Conversions to and from tf32, eight-bit floats and pairs."""
+    target, source = f.types
+    if target == "tf32":
+        a = Float("f32", bits[0])
+        if a.nan or a.infinite:
+            return None
+        if f.has("relu") and a.negative:
+            return 0
+        whole, rest = bits[0] >> 13 << 13, bits[0] & 0x1FFF
+        odd = bits[0] >> 13 & 1
+        up = {"rna": rest >= 0x1000, "rz": False, "rn": rest > 0x1000 or (rest == 0x1000 and odd == 1)}[f.pick("rna", "rz", "rn")]
+        result = whole + 0x2000 * int(up)
+        return result - 0x2000 if f.has("satfinite") and Float("f32", result).infinite else result
+    kind = target.removesuffix("x2")
+    if source in _EIGHT_BITS:
+        parts = [_eight_to_half(f, source, bits[0] >> at & 255) for at in (0, 8)]
+        return parts[0] | parts[1] << 16
+    if source == "f16x2":
+        lows = [Float("f16", bits[0] & 0xFFFF), Float("f16", bits[0] >> 16)]
+    else:
+        lows = [Float("f32", bits[1]), Float("f32", bits[0])]
+    if target in _EIGHT_BITS:
+        codes = [_to_eight(f, target, a) for a in lows]
+        return codes[0] | codes[1] << 8
+    mode = f.pick("rn", "rz")
+    packed = [_half_of(f, kind, a, mode) for a in lows]
+    return packed[0] | packed[1] << 16
+
+
+def _half_of(f: Form, kind: str, a: Float, mode: str) -> int:
+    if a.nan:
+        return 0x7FFF
+    if f.has("relu") and a.negative:
+        return 0
+    return infinity(kind, a.negative) if a.infinite else rounded(kind, a.value, mode, a.negative)
+
+
+# (exponent bias, fraction bits, code of the largest finite number)
+_EIGHT_BITS = {"e4m3x2": (7, 3, 0x7E), "e5m2x2": (15, 2, 0x7B)}
+
+
+def _eight_value(kind: str, code: int) -> Fraction:
+    bias, fraction_bits, _ = _EIGHT_BITS[kind]
+    exponent, fraction = code >> fraction_bits, code & (1 << fraction_bits) - 1
+    significand = fraction | (1 << fraction_bits if exponent else 0)
+    return Fraction(significand) * Fraction(2) ** (max(exponent, 1) - bias - fraction_bits)
+
+
+def _to_eight(f: Form, kind: str, a: Float) -> int:
+    """The code of the nearest number, ties to the even code, by looking at all of them."""
+    if a.nan:
+        return 0x7F
+    if f.has("relu") and a.negative:
+        return 0
+    largest = _EIGHT_BITS[kind][2]
+    size = abs(a.value)
+    if a.infinite or size >= _eight_value(kind, largest):
+        return largest | int(a.negative) << 7
+    code = next(c for c in range(largest) if _eight_value(kind, c + 1) > size)
+    below, above = size - _eight_value(kind, code), _eight_value(kind, code + 1) - size
+    code += int(above < below or (above == below and code & 1 == 1))
+    return code | int(a.negative) << 7
+
+
+def _eight_to_half(f: Form, kind: str, code: int) -> int:
+    negative, size = code >> 7, code & 127
+    largest = _EIGHT_BITS[kind][2]
+    if size > largest and not (kind == "e5m2x2" and size == 0x7C):
+        return 0x7FFF
+    if f.has("relu") and negative:
+        return 0
+    if size > largest:
+        return infinity("f16", bool(negative))
+    return rounded("f16", _eight_value(kind, size) * (-1) ** negative, "rn", bool(negative))
+
+
+def _to_integral(value: Fraction, mode: str) -> int:
+    if mode == "rni":
+        return round(value)
+    if mode == "rmi":
+        return value.numerator // value.denominator
+    if mode == "rpi":
+        return -(-value.numerator // value.denominator)
+    return int(value)
+
+
+def _vabsdiff(f: Form, a: int, b: int, c: int) -> int:
+    size = 8 if f.opcode.endswith("4") else 16
+    total = c if f.has("add") else 0
+    for at in range(0, 32, size):
+        p, q = (
+            signed(v >> at, size) if kind[0] == "s" else v >> at & (1 << size) - 1
+            for v, kind in zip((a, b), f.types[1:], strict=True)
+        )
+        distance = abs(p - q)
+        total += distance if f.has("add") else (distance & (1 << size) - 1) << at
+    return total & 0xFFFFFFFF
+
+
+_INTEGERS = ("add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max")
+_FLOATS = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt")
+_BY_OPCODE: dict[str, Reference] = {
+    **dict.fromkeys(("and", "or", "xor", "not", "cnot"), _logic),
+    **dict.fromkeys(("shl", "shr"), _shift),
+    **dict.fromkeys(("addc", "subc", "madc"), _carry),
+    **dict.fromkeys(("popc", "clz", "brev", "bfind"), _count),
+    **dict.fromkeys(("dp4a", "dp2a"), _dot),
+    **dict.fromkeys(("vabsdiff2", "vabsdiff4"), _vabsdiff),
+    "shf": _funnel, "lop3": _lop3, "bfe": _bfe, "bfi": _bfi, "bmsk": _bmsk, "szext": _szext, "fns": _fns,
+    "prmt": _prmt, "setp": _setp, "set": _set, "selp": _selp, "slct": _slct, "testp": _testp,
+    "copysign": _copysign, "mov": _mov, "cvt": _cvt,
+}  # fmt: skip
+
+
+def reference(form: Form) -> Reference | None:
+    """The reference of a form, or None where only the GPU answers."""
+    if form.has("approx") or form.has("full"):
+        return None
+    if form.opcode in _BY_OPCODE:
+        return _BY_OPCODE[form.opcode]
+    if form.has("cc"):
+        return _carry
+    kind = form.type
+    element = kind.removesuffix("x2")
+    found: Reference | None = None
+    if element in ("f16", "bf16", "f32", "f64"):
+        if form.opcode in ("min", "max"):
+            found = _extreme
+        elif form.opcode in ("abs", "neg"):
+            found = _sign
+        elif form.opcode in _FLOATS:
+            found = floating
+    elif form.opcode in _INTEGERS:
+        found = _integer
+    return pairwise(found) if found is not None and element != kind else found
