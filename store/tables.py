@@ -5,9 +5,6 @@ import datetime as dt
 from sqlalchemy import DateTime, Dialect, ForeignKey, String, Text, TypeDecorator
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-REVISION = "0001"
-"""The newest of migrations/versions, so that readiness need not load Alembic."""
-
 
 def now() -> dt.datetime:
     return dt.datetime.now(dt.UTC)

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.service import Served, Service
 from store import keys
-from store.tables import REVISION
+from store.version import REVISION
 from store.workers import offered
 
 router = APIRouter(tags=["health"])
