@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from cli import broker as brokers
+from cli.database import brought_up_to_date
 from cli.processes import Child, Order, adopt_orphans, end_orphans
 from cli.usage import Refused
 from store.settings import Settings
@@ -73,15 +73,7 @@ class Supervisor:
         self._stopping = True
 
     def _start(self, choice: brokers.Broker, listener: socket.socket) -> None:
-        migration = subprocess.Popen(
-            [sys.executable, "-m", "store.migrate"],
-            cwd=ROOT,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
+        with brought_up_to_date(self._settings, self._environment):
             if choice.command:
                 self._broker = self._child("broker", choice.command)
                 deadline = time.monotonic() + brokers.START_SECONDS
@@ -89,12 +81,6 @@ class Supervisor:
                     raise Refused(f"{choice.description} does not start:\n{self._broker.last_lines()}", code=1)
             else:
                 brokers.check_url(self._settings)
-            output, _ = migration.communicate(timeout=READY_SECONDS)
-        except BaseException:
-            migration.kill()
-            raise
-        if migration.returncode:
-            raise Refused(f"the database cannot be brought up to date:\n{output.strip()}", code=1)
         self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))
         self._children.append(self._child("compiler", worker_command("compile", 1)))
         self._children.append(
