@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -17,8 +18,9 @@ class Cgroups:
 
     def __init__(self) -> None:
         self.version, self.parent = _find_parent()
+        self._lock = threading.Lock()
         self._next = 0
-        self._leftover: list[Path] = []
+        self._busy: set[Path] = set()
         _sweep(self.parent)
         probe = self.create()
         try:
@@ -27,26 +29,32 @@ class Cgroups:
             probe.close()
 
     def create(self) -> JobCgroup:
-        self._next += 1
-        self._leftover = [path for path in self._leftover if not _remove(path)]
-        path = self.parent / f"{_PREFIX}{os.getpid()}-{id(self):x}-{self._next}"
+        with self._lock:
+            self._next += 1
+            path = self.parent / f"{_PREFIX}{os.getpid()}-{id(self):x}-{self._next}"
+        self._remove_busy()
         path.mkdir()
-        return JobCgroup(path, self.version, self._leftover)
+        return JobCgroup(path, self.version, self._busy)
 
     def close(self) -> None:
-        """Remove what was busy before: the kernel lets a group go only when its last page is uncharged."""
+        """Remove what was busy before: the kernel lets a group go only when its last process is gone."""
         deadline = time.monotonic() + 1
-        while self._leftover and time.monotonic() < deadline:
-            self._leftover = [path for path in self._leftover if not _remove(path)]
-            if self._leftover:
-                time.sleep(0.005)
+        while self._remove_busy() and time.monotonic() < deadline:
+            time.sleep(0.005)
+
+    def _remove_busy(self) -> bool:
+        """Try once more; whether any is left."""
+        for path in list(self._busy):
+            if _remove(path):
+                self._busy.discard(path)
+        return bool(self._busy)
 
 
 class JobCgroup:
     """The memory group of one job."""
 
-    def __init__(self, path: Path, version: int, leftover: list[Path]) -> None:
-        self._path, self._version, self._leftover = path, version, leftover
+    def __init__(self, path: Path, version: int, busy: set[Path]) -> None:
+        self._path, self._version, self._busy = path, version, busy
 
     def limit(self, memory: int) -> None:
         """Bound memory to that many bytes and swap to none; a kernel without swap accounting has no such file."""
@@ -70,7 +78,7 @@ class JobCgroup:
 
     def close(self) -> None:
         if not _remove(self._path):
-            self._leftover.append(self._path)
+            self._busy.add(self._path)
 
 
 def _remove(path: Path) -> bool:

@@ -62,7 +62,7 @@ class Job:
         cgroup: JobCgroup | None,
         baseline: int,
         spawn_ms: float,
-        done: Callable[[], None],
+        done: Callable[[Job], None],
     ) -> None:
         """`baseline`: resident bytes that the job shares with its zygote. `done` is called once it is over."""
         self._handles, self._limits, self._cgroup = handles, limits, cgroup
@@ -164,7 +164,7 @@ class Job:
                 self._over = True
                 self._release()
                 self._lock.notify_all()
-            self._done()
+            self._done(self)
 
     def _release(self) -> None:
         for fd in (*self._output, self._handles.events, self._handles.pidfd, self._child, self._wake):

@@ -222,7 +222,7 @@ class Sandbox:
         server.active += 1
         spawn_ms = (time.perf_counter() - began) * 1e3
         handles = Handles(seat.pidfd, seat.status, *(read for read, _ in pipes))
-        job = Job(handles, limits, seat.cgroup, baseline, spawn_ms, lambda: self._done(server, job))
+        job = Job(handles, limits, seat.cgroup, baseline, spawn_ms, lambda ended: self._done(server, ended))
         self._jobs.add(job)
         return job
 

@@ -16,6 +16,8 @@ from sandbox import control, job_init, linux, namespaces, root
 from sandbox.job_init import Household
 from sandbox.profiles import PROFILES
 
+_JOINED_THREAD_SECONDS = 0.5
+
 
 def main(descriptor: int) -> NoReturn:
     """Serve the supervisor at the other end of `descriptor` until it closes it."""
@@ -62,7 +64,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         linux.drop_capabilities()
     linux.no_new_privileges()
     os.umask(0o077)
-    if linux.thread_count(proc) > 1:
+    if not _one_thread(proc):
         raise RuntimeError(f"preloading for {' and '.join(kinds)} jobs started a thread; a fork would lose it")
     gc.collect()
     gc.freeze()
@@ -81,6 +83,16 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         uid=os.getuid(),
         gid=os.getgid(),
     )
+
+
+def _one_thread(proc: int) -> bool:
+    """Whether this is the only thread; one that was joined may take the kernel another moment to take away."""
+    end = time.perf_counter() + _JOINED_THREAD_SECONDS
+    while linux.thread_count(proc) > 1:
+        if time.perf_counter() > end:
+            return False
+        time.sleep(0.001)
+    return True
 
 
 def _serve(channel: socket.socket, house: Household) -> None:

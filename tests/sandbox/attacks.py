@@ -15,7 +15,7 @@ from planted import CANARY, Planted, lives, processes, zygotes
 from sandbox.launcher import Job, JobLimits, JobOutcome, Sandbox
 
 FOLDER = Path(__file__).parent.parent / "data" / "attacks"
-LIMITS = JobLimits(wall=2.0, cpu=1, memory=512 << 20, output=1 << 16, result=16 << 20, log=1 << 20)
+LIMITS = JobLimits(wall=1.5, cpu=1, memory=512 << 20, output=1 << 16, result=16 << 20, log=1 << 20)
 _WATCHED = ("/tmp", "/var/tmp", "/dev/shm", "/etc", "/")
 _NEXT_JOB_SECONDS = 2.0
 

@@ -9,7 +9,7 @@ from planted import Planted, plant
 
 from sandbox.launcher import Sandbox, SandboxUnavailable
 
-KINDS = ("python",)
+KINDS = ("python", "compile", "launch")
 
 
 def open_box(mode: str) -> Sandbox:
