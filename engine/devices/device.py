@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.dtypes import Array
 from protocol.diagnostics import Diagnostic
 from protocol.events import DeviceKind, Found
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
+
+if TYPE_CHECKING:
+    # Checks of a launch look up the limits that lie beside this module.
+    from engine.launching.plan import Plan, PlannedLaunch
 
 Print = Callable[[str], None]
 

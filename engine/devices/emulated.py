@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import emulator
 from emulator import CompiledEntry, CompileProblems, Loaded, Memory
 from engine.devices.device import DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, refusal
 from engine.languages.source_text import SourceText
-from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.dtypes import Array, numpy_dtype
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import ITEM_BYTES
@@ -21,6 +20,10 @@ from protocol.frames import object_key
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
+
+if TYPE_CHECKING:
+    # Checks of a launch look up the limits that lie beside this module.
+    from engine.launching.plan import Plan, PlannedLaunch
 
 MAX_THREADS = 8
 HEAP_BYTES = 8 << 20

@@ -79,7 +79,8 @@ def _by_name(
             found.append(_message("error", "argument-name", message, f"{field}.{index}", None))
         given.setdefault(argument.name, index)
     missing = [item.name for item in parameters if item.name not in given]
-    if missing:
+    # A wrong name leaves a parameter without argument; saying it twice helps nobody.
+    if missing and not found:
         message = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} no argument"
         found.append(_message("error", "argument-count", message, field, f"The kernel is {signature}."))
     if found:

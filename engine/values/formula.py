@@ -97,11 +97,12 @@ def parse(text: str) -> ast.expr:
     return tree
 
 
-def _check_depth(node: ast.AST, depth: int) -> None:
+def _check_depth(node: ast.expr, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise FormulaError(f"the formula is nested more than {MAX_DEPTH} deep", getattr(node, "col_offset", 0) + 1)
+        raise FormulaError(f"the formula is nested more than {MAX_DEPTH} deep", node.col_offset + 1)
     for child in ast.iter_child_nodes(node):
-        _check_depth(child, depth + 1)
+        if isinstance(child, ast.expr):
+            _check_depth(child, depth + 1)
 
 
 def _variables(shape: Sequence[int], start: int, stop: int) -> dict[str, Any]:

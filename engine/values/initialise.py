@@ -148,7 +148,8 @@ def _uploaded(data: memoryview, dtype: str, shape: Sequence[int]) -> Array:
     """The contents of a .npy file, which may hold bfloat16 as uint16."""
     try:
         values: Array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except (ValueError, OSError, EOFError, MemoryError, TypeError, SyntaxError, RecursionError) as error:
+    except Exception as error:
+        # The header is parsed as Python text, whose own errors are of many kinds.
         raise ValueError(f"the uploaded file is not a .npy array: {str(error)[:200]}") from None
     wanted = numpy_dtype(dtype)
     stored = np.dtype(np.uint16) if dtype == "bfloat16" and values.dtype.kind == "u" else wanted

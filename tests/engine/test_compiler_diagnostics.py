@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +52,7 @@ CASES = {
         "__global__ void k() { int a; }", "declared but never referenced", 1, 27, 28, "warning", code="177-D"
     ),
     "printf format": Case(
-        '__global__ void k() { printf("%d", 1.0); }', "incompatible with corresponding format", 1, 36, severity="warning"
+        '__global__ void k() { printf("%d", 1.0); }', "incompatible with corresponding", 1, 36, severity="warning"
     ),
     "#error": Case("#error no\n" + KERNEL, "#error directive: no", 1, 2),
     "#warning": Case("#warning hm\n" + KERNEL, "#warning directive: hm", 1, 2, severity="warning"),
@@ -62,7 +63,7 @@ CASES = {
     "spliced line": Case('#li\\\nne 9 "a"\n__global__ void k() { q; }', 'identifier "q"', 3, 23),
     "commented line": Case('/* a */ # /* b\n*/ line 9 "a"\n__global__ void k() { q; }', 'identifier "q"', 3, 23),
     "line in raw string": Case(
-        'constexpr char t[] = R"(\n#line 9 "a"\n)";\nstatic_assert(sizeof(t) == 14, "kept");\n__global__ void k() { q; }',
+        'constexpr char t[] = R"(\n#line 9 "a"\n)";\nstatic_assert(sizeof(t) == 14);\n__global__ void k() { q; }',
         'identifier "q"', 5, 23,
     ),
     "streams": Case("#include <iostream>\n" + KERNEL, "<iostream> does not exist", 1, 10, 20, help="printf"),
@@ -74,10 +75,10 @@ CASES = {
     "itself": Case("#include __FILE__\n" + KERNEL, "includes itself", 1),
     "main": Case(KERNEL + "int main() { return 0; }", "a function of the host", 2, 5, help="launch form"),
     "runtime": Case(
-        KERNEL + "__device__ void f(int *p) { cudaMalloc(&p, 4); }", '"cudaMalloc" is undefined', 2, 29, help="launch form"
+        KERNEL + "__device__ void f(int *p) { cudaMalloc(&p, 4); }", '"cudaMalloc" is', 2, 29, help="launch form"
     ),
     "host variable": Case("int table[3];\n" + KERNEL, "a variable of the host", 1, 5, help="__constant__"),
-    "std": Case("__global__ void k(int *p) { p[0] = std::max(p[1], 2); }", 'has no member "max"', 1, 41, help="cuda::std"),
+    "std": Case("__global__ void k(int *p) { *p = std::max(*p, 2); }", 'no member "max"', 1, 39, help="cuda::std"),
     "uint32_t": Case("__global__ void k(uint32_t *p) {}", '"uint32_t" is undefined', 1, 19, help="<cstdint>"),
     "half": Case("__global__ void k(half *p) {}", '"half" is undefined', 1, 19, help="<cuda_fp16.h>"),
     "assembler": Case(
@@ -89,7 +90,7 @@ CASES = {
         "Arguments mismatch for instruction 'mov'", 4, origin="assembler",
     ),
     "shared memory": Case(
-        "__global__ void k(int *p) {\n  __shared__ int a[1 << 18];\n  a[threadIdx.x] = 1;\n  __syncthreads();\n  p[0] = a[3];\n}",
+        "__global__ void k(int *p) {\n  __shared__ int a[1 << 18];\n  a[*p] = 1;\n  __syncthreads();\n  *p = a[3];\n}",
         "k declares 1,048,576 bytes of shared memory; 49,152", 1, origin="assembler", help="dynamic",
     ),
     "undefined function": Case(
@@ -207,10 +208,9 @@ def test_host_paths_are_nowhere() -> None:
     assert "site-packages" not in kernel.ptx
 
 
-def test_a_header_of_the_host_is_not_quoted(tmp_path: object) -> None:
-    secret = f"{tmp_path}/secret.txt"
-    with open(secret, "w") as file:
-        file.write("CANARY of the host\n")
+def test_a_header_of_the_host_is_not_quoted(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("CANARY of the host\n")
     found = compiled(f'#include "{secret}"\n' + KERNEL).diagnostics
     assert [item.message for item in found] == [f'cannot open "{secret}"']
     assert "CANARY" not in found[0].model_dump_json()
