@@ -134,9 +134,9 @@ class Builder:
         return self._put(f"insertelement {vector}, {element}, i64 {lane}", vector.type, vector.lanes)
 
     def shuffle(self, value: Value, indices: Sequence[int], other: Value | None = None) -> Value:
-        """Lanes picked by constant indices; indices from `value.lanes` on pick from `other`."""
+        """Lanes picked by constant indices; those from `value.lanes` on pick from `other`, negative ones nothing."""
         second = str(other) if other is not None else f"{value.llvm_type} poison"
-        mask = ", ".join(f"i32 {index}" for index in indices)
+        mask = ", ".join(f"i32 {index}" if index >= 0 else "i32 poison" for index in indices)
         return self._put(f"shufflevector {value}, {second}, <{len(indices)} x i32> <{mask}>", value.type, len(indices))
 
     # Generic instructions.

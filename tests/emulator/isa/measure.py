@@ -1,4 +1,4 @@
-"""Runs every tested form on a real GPU and records its results: `python -m tests.emulator.isa.measure OUT [all]`.
+"""Runs every tested form on a real GPU and records its results: `python -m tests.emulator.isa.measure OUT`.
 
 Needs ptxas and an NVIDIA driver; the emulator is not used. Forms that ptxas refuses are listed.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from emulator.isa import LLVM_TYPES
 
 from .gang import NUMPY
-from .plan import Case, all_cases, atomic_cases, warp_cases
+from .plan import Case, approximate, digest, every_case
 from .vectors import COUNT
 
 TARGET = "sm_90a"
@@ -46,7 +46,8 @@ def kernel(name: str, case: Case) -> str:
     body = [
         f".visible .entry {name}({', '.join(parameters)}) {{",
         ".reg .b32 %x, %carry, %lane; .reg .b64 %at, %i; .reg .pred %on; .reg .u16 %u;",
-        "mov.u32 %x, %ctaid.x; mov.u32 %lane, %ntid.x; mul.lo.u32 %x, %x, %lane; mov.u32 %lane, %tid.x; add.u32 %x, %x, %lane;",
+        "mov.u32 %x, %ctaid.x; mov.u32 %lane, %ntid.x; mul.lo.u32 %x, %x, %lane;",
+        "mov.u32 %lane, %tid.x; add.u32 %x, %x, %lane;",
         "cvt.u64.u32 %i, %x;",
     ]
     subtracts = form.opcode.startswith("sub")
@@ -96,9 +97,8 @@ def kernel(name: str, case: Case) -> str:
                     else f"mov.{'b16' if low == 'i8' else form_mov(low)} %d{index}, {zero(low)};"
                 )
             destinations.append(f"%d{index}")
-    positions = [p for p in case.positions]
     rendered, d, s = [], iter(destinations), iter(sources)
-    for position in positions:
+    for position in case.positions:
         stream = d if position.destination else s
         parts = [next(stream) for _ in position.elements]
         if position.paired:
@@ -234,17 +234,23 @@ def measure(cases: Sequence[Case]) -> tuple[dict[str, np.ndarray], dict[str, str
 
 
 def main() -> None:
+    """Writes digests of exact results, the results themselves of approximate ones, and what ptxas refused."""
     out = Path(sys.argv[1])
-    everything = sys.argv[2:] == ["all"]
-    cases = [*all_cases(everything), *warp_cases(), *atomic_cases()]
-    print(len(cases), "cases", flush=True)
+    cases = every_case()
     results, refused = measure(cases)
-    print(len(results), "results,", len(refused), "refused", flush=True)
-    names = sorted(results)
-    parts = 6 if everything else 1
-    for part in range(parts):
-        np.savez_compressed(out / f"results{part}.npz", **{name: results[name] for name in names[part::parts]})
+    lines, kept = [], {}
+    for case in cases:
+        if case.name in refused:
+            continue
+        arrays = [results[f"{case.name}#{number}"] for number in range(len(case.form.destinations))]
+        if approximate(case.form):
+            kept[case.name] = arrays[0]
+        else:
+            lines.append(f"{case.name}\t{digest(case, arrays)}")
+    (out / "sm_90.tsv").write_text("\n".join(lines) + "\n")
+    np.savez_compressed(out / "sm_90_approximate.npz", **kept)
     (out / "refused.json").write_text(json.dumps(refused, indent=1))
+    print(len(lines), "digests,", len(kept), "approximate,", len(refused), "refused")
 
 
 if __name__ == "__main__":

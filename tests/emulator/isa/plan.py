@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -180,3 +181,21 @@ def atomic_cases() -> list[Case]:
             count = 3 if form.has("cas") else 2
             found.append(Case(replace(form, destinations=(form.type,), sources=(form.type,) * count)))
     return found
+
+
+def every_case() -> list[Case]:
+    return [*all_cases(everything=True), *warp_cases(), *atomic_cases()]
+
+
+def approximate(form: Form) -> bool:
+    """Whether the manual leaves the last bits of the result open."""
+    return form.has("approx") or form.has("full")
+
+
+def digest(case: Case, results: list[np.ndarray]) -> str:
+    """A short digest of all results of a case, inactive lanes left out."""
+    hashed = hashlib.sha256()
+    active = case.sources()[-1].astype(bool) if case.active else np.ones(COUNT, bool)
+    for result in results:
+        hashed.update(result[active].tobytes())
+    return hashed.hexdigest()[:12]

@@ -9,8 +9,8 @@ from emulator.isa import Form
 from .references import (
     Float,
     Reference,
-    flushed,
     floating,
+    flushed,
     infinity,
     nan_of,
     number,
@@ -212,7 +212,18 @@ def _dot(f: Form, a: int, b: int, c: int) -> int:
     return (c + total) & 0xFFFFFFFF
 
 
-_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+_COMPARE = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "lo": "<",
+    "ls": "<=",
+    "hi": ">",
+    "hs": ">=",
+}
 _ORDERINGS = {
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
@@ -336,7 +347,11 @@ def _cvt(f: Form, *bits: int) -> int | None:
     if source[0] in "us" and target[0] in "us":
         value = number(source, bits[0])
         if f.has("sat"):
-            low, high = (-(1 << width(target) - 1), (1 << width(target) - 1) - 1) if target[0] == "s" else (0, (1 << width(target)) - 1)
+            low, high = (
+                (-(1 << width(target) - 1), (1 << width(target) - 1) - 1)
+                if target[0] == "s"
+                else (0, (1 << width(target)) - 1)
+            )
             value = max(low, min(high, value))
         return value & (1 << width(target)) - 1
     floats = ("f16", "bf16", "f32", "f64")
@@ -389,7 +404,9 @@ def _cvt_packed(f: Form, *bits: int) -> int | None:
             return 0
         whole, rest = bits[0] >> 13 << 13, bits[0] & 0x1FFF
         odd = bits[0] >> 13 & 1
-        up = {"rna": rest >= 0x1000, "rz": False, "rn": rest > 0x1000 or (rest == 0x1000 and odd == 1)}[f.pick("rna", "rz", "rn")]
+        up = {"rna": rest >= 0x1000, "rz": False, "rn": rest > 0x1000 or (rest == 0x1000 and odd == 1)}[
+            f.pick("rna", "rz", "rn")
+        ]
         result = whole + 0x2000 * int(up)
         return result - 0x2000 if f.has("satfinite") and Float("f32", result).infinite else result
     kind = target.removesuffix("x2")

@@ -30,9 +30,7 @@ def mismatches(row: Row) -> list[str]:
         fixed = dict(case.constants)
         for lane in range(number % STEP, len(results[0]), STEP):
             variable = iter(arrays)
-            operands = [
-                fixed[i] if i in fixed else _bits(next(variable)[lane]) for i in range(len(case.form.sources))
-            ]
+            operands = [fixed[i] if i in fixed else _bits(next(variable)[lane]) for i in range(len(case.form.sources))]
             wanted = function(case.form, *operands)
             if wanted is None:
                 continue
@@ -60,7 +58,9 @@ GPU_ALONE = {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"}
 
 
 def test_every_row_has_a_reference_or_is_named() -> None:
-    without = {
-        row.notation.opcode for row in ALU if not any(reference(case.form) for case in cases(row))
-    } - {"div", "rcp", "sqrt"}  # their .approx and .full rows; the rounded ones have references
+    without = {row.notation.opcode for row in ALU if not any(reference(case.form) for case in cases(row))} - {
+        "div",
+        "rcp",
+        "sqrt",
+    }  # their .approx and .full rows; the rounded ones have references
     assert without == GPU_ALONE
