@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cli.usage import Refused
-from store.settings import Settings
+from store.settings import Settings, shown
 from store.version import REVISION
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,6 +19,10 @@ PATIENCE = 120.0
 @contextmanager
 def brought_up_to_date(settings: Settings, environment: Mapping[str, str]) -> Iterator[None]:
     """Begins at once, and has ended when the block is left. Raises Refused with what went wrong."""
+    try:
+        where = shown(settings.database)
+    except ValueError as error:
+        raise Refused(str(error), code=1) from None
     if is_current(settings):
         yield
         return
@@ -37,7 +41,8 @@ def brought_up_to_date(settings: Settings, environment: Mapping[str, str]) -> It
             migration.kill()
             raise
     if migration.returncode:
-        raise Refused(f"the database cannot be brought up to date:\n{output.strip()}", code=1)
+        reason = (output.strip() or "no reason given").splitlines()[-1]
+        raise Refused(f"the database {where} cannot be brought up to date: {reason}", code=1)
 
 
 def is_current(settings: Settings) -> bool:

@@ -62,6 +62,8 @@ class Supervisor:
             try:
                 self._start(choice, listener)
                 self._wait_for_page(listener, choice)
+                # Only now: the page is up sooner, and what it asks meanwhile waits in the queue.
+                self._children.append(self._child("compiler", worker_command("compile", 1)))
                 while not self._stopping:
                     self._keep_up()
                     time.sleep(0.1)
@@ -82,7 +84,6 @@ class Supervisor:
             else:
                 brokers.check_url(self._settings)
         self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))
-        self._children.append(self._child("compiler", worker_command("compile", 1)))
         self._children.append(
             self._child("api", api_command(listener.fileno(), self._place.host), (listener.fileno(),))
         )
