@@ -11,7 +11,7 @@ from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import CARRY, definitions, destination_count, registers_of
 from emulator.analysis.rules import REGISTER_TYPES, evaluate
 from emulator.analysis.shapes import AbstractScalars, Shape, affine, join, uniform, varying
-from emulator.analysis.waiting import Waiting, analyse_waiting
+from emulator.analysis.waiting import Waiting, analyse_waiting, waiting_anywhere
 from emulator.syntax.nodes import (
     AddressOperand,
     ImmediateOperand,
@@ -67,11 +67,14 @@ def special_shape(name: str, gang: Gang) -> Shape:
 class Classifier:
     """Runs the fixpoint over shapes, divergence, waiting sets and blends until nothing changes."""
 
-    def __init__(self, flat: FlatKernel, graph: Graph, liveness: Liveness, gang: Gang) -> None:
+    def __init__(
+        self, flat: FlatKernel, graph: Graph, liveness: Liveness, gang: Gang, dispatched: bool = False
+    ) -> None:
         self.flat = flat
         self.graph = graph
         self.liveness = liveness
         self.gang = gang
+        self.dispatched = dispatched
         self.shapes: dict[str, Shape] = {}
         self.forced: set[str] = set()
         self.scalars = AbstractScalars()
@@ -81,7 +84,7 @@ class Classifier:
         while True:
             self._settle_shapes()
             divergent = self._divergent_blocks()
-            waiting = analyse_waiting(self.graph, divergent)
+            waiting = (waiting_anywhere if self.dispatched else analyse_waiting)(self.graph, divergent)
             blend = self._blended(waiting)
             fresh = {
                 name for names in blend.values() for name in names if self._shape(name).kind != "varying"

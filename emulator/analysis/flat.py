@@ -39,6 +39,7 @@ class FlatKernel:
     globals: dict[str, Variable] = field(default_factory=dict)
     code_addresses: dict[str, int] = field(default_factory=dict)
     has_recursion: bool = False
+    stack_start: int = 0  # of recursive functions, in local memory
 
 
 def align(value: int, alignment: int) -> int:

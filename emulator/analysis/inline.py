@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from emulator.analysis.flat import CODE_TAG, HOST_FUNCTIONS, FlatKernel, align
 from emulator.analysis.parameters import settle_parameters
-from emulator.analysis.recursion import recursive_functions
+from emulator.analysis.recursion import addressed_functions, recursive_functions
+from emulator.analysis.stack import StackedFunctions
 from emulator.syntax.nodes import (
     AddressOperand,
     BranchTable,
@@ -42,7 +43,9 @@ class _Instance:
     names: dict[str, str]
     suffix: str
     local_base: int
-    end: str | None  # where `ret` goes; None returns from the kernel
+    end: str | None  # where `ret` goes; None: it stays a `ret`
+    formals: dict[str, str] = field(default_factory=dict)  # parameters that are registers of a stacked function
+    base: str | None = None  # the register with the activation's local memory, of a stacked function
 
 
 def flatten(module: Module, entry_name: str) -> FlatKernel:
@@ -59,34 +62,24 @@ class _Flattener:
         self.flat = FlatKernel(entry.name, entry, module)
         self.parameter_variables: dict[str, Variable] = {}
         self.recursive = recursive_functions(module, entry.name)
-        self.address_taken: list[str] = []
         self.instances = 0
-        self.pending: list[str] = []
+        self.deepest = 0  # bytes of local variables of the body being made
+        self.stack = StackedFunctions(module, self.flat, self.recursive)
 
     def run(self) -> FlatKernel:
         flat = self.flat
-        self._collect_code_addresses()
+        for index, name in enumerate(addressed_functions(self.module)):
+            flat.code_addresses[name] = CODE_TAG | (index + 1) * 16
         self._emit(self._instance(flat.entry, {}, 0, None))
+        flat.local_bytes = self.deepest
+        self.stack.close_body(None, 0)
+        while (function := self.stack.next_function()) is not None:
+            self._emit_stacked(function)
+        self.stack.finish()
         self._reach_globals()
         settle_parameters(flat, self.parameter_variables)
         flat.local_bytes = align(flat.local_bytes, 16)
         return flat
-
-    def _collect_code_addresses(self) -> None:
-        """Functions whose address the module takes, which indirect calls may reach."""
-        names: dict[str, None] = {}
-        for variable in self.module.variables.values():
-            for _, _, symbol, _ in variable.addresses:
-                if symbol in self.module.functions:
-                    names[symbol] = None
-        for function in self.module.functions.values():
-            for item in function.body or ():
-                if isinstance(item, Instruction) and item.opcode in ("mov", "cvta"):
-                    for operand in item.operands:
-                        if isinstance(operand, SymbolOperand) and operand.name in self.module.functions:
-                            names[operand.name] = None
-        for index, name in enumerate(names):
-            self.flat.code_addresses[name] = CODE_TAG | (index + 1) * 16
 
     def _instance(
         self, function: Function, bindings: dict[str, str], local_base: int, end: str | None
@@ -115,12 +108,21 @@ class _Flattener:
                 unique = f"{function.name}.{variable.name}"
                 names[variable.name] = unique
                 self._place(unique, variable)
-        flat.local_bytes = max(flat.local_bytes, base)
+        self.deepest = max(self.deepest, base)
         for table in function.tables.values():
             targets = tuple(target + suffix for target in table.targets)
             flat.tables[table.name + suffix] = BranchTable(table.name + suffix, targets)
             names[table.name] = table.name + suffix
         return _Instance(function, names, suffix, align(base, 16), end)
+
+    def _emit_stacked(self, function: Function) -> None:
+        """The one body of a recursive function: its variables lie on the thread's stack."""
+        self.deepest = 0
+        instance = self._instance(function, {}, 0, None)
+        instance.base = self.stack.base_of(function)
+        instance.formals = self.stack.formals_of(function)
+        self._emit(instance)
+        self.stack.close_body(function, align(self.deepest, 16))
 
     def _place(self, name: str, variable: Variable) -> None:
         flat = self.flat
@@ -170,6 +172,13 @@ class _Flattener:
         return Guard(instance.names.get(guard.register, guard.register), guard.negated)
 
     def _renamed(self, item: Instruction, instance: _Instance) -> Instruction:
+        for position, operand in enumerate(item.operands):
+            if isinstance(operand, AddressOperand) and operand.base in instance.formals and "param" in item.modifiers:
+                return self._formal_access(item, position, instance.formals[operand.base], instance)
+        if instance.base is not None:
+            on_stack = self._stack_access(item, instance)
+            if on_stack is not None:
+                return on_stack
         if item.opcode in ("bra", "brx"):
             operands = tuple(
                 SymbolOperand(instance.names.get(o.name, o.name + instance.suffix))
@@ -180,6 +189,33 @@ class _Flattener:
         else:
             operands = tuple(self._operand(o, instance) for o in item.operands)
         return replace(item, operands=operands, guard=self._guard(item.guard, instance))
+
+    def _stack_access(self, item: Instruction, instance: _Instance) -> Instruction | None:
+        """The address of a local variable of a recursive function is relative to the activation's base."""
+        assert instance.base is not None
+        guard = self._guard(item.guard, instance)
+        for position, operand in enumerate(item.operands):
+            if isinstance(operand, AddressOperand | SymbolOperand):
+                name = operand.base if isinstance(operand, AddressOperand) else operand.name
+                offset = self.flat.local.get(instance.names.get(name or "", ""))
+                if offset is None:
+                    continue
+                total = offset + operand.offset
+                others = [self._operand(o, instance) for o in item.operands]
+                if isinstance(operand, AddressOperand):
+                    others[position] = AddressOperand(instance.base, total)
+                    return replace(item, operands=tuple(others), guard=guard)
+                if item.opcode == "mov":
+                    operands = (others[0], RegisterOperand(instance.base), ImmediateOperand(total))
+                    return replace(item, opcode="add", modifiers=("s64",), operands=operands, guard=guard)
+        return None
+
+    def _formal_access(self, item: Instruction, position: int, register: str, instance: _Instance) -> Instruction:
+        value = self._operand(item.operands[1 - position], instance)
+        formal = RegisterOperand(register)
+        operands = (value, formal) if position == 1 else (formal, value)
+        guard = self._guard(item.guard, instance)
+        return replace(item, opcode="copy", modifiers=item.types[-1:], operands=operands, guard=guard)
 
     def _name(self, name: str, instance: _Instance) -> str:
         found = instance.names.get(name)
@@ -242,14 +278,15 @@ class _Flattener:
         self, item: Instruction, function: Function, arguments: tuple[Operand, ...], results: tuple[str, ...],
         instance: _Instance,
     ) -> None:  # fmt: skip
-        if function.name in self.recursive or function.name in self.pending:
-            raise FlattenProblem(
-                Problem(f"'{function.name}' is recursive, which is not supported", item.line, item.location, item.form)
-            )
         if len(arguments) != len(function.parameters) or len(results) != len(function.results):
             raise FlattenProblem(
                 Problem(f"the call of '{function.name}' has a wrong number of arguments", item.line, item.location)
             )
+        if function.name in self.recursive:
+            problem = self.stack.call(item, function, arguments, results)
+            if problem is not None:
+                raise FlattenProblem(problem)
+            return
         end = self._label("return")
         bindings: dict[str, str] = {}
         formals = zip((*function.parameters, *function.results), (*arguments, *map(_result, results)), strict=True)
@@ -260,8 +297,8 @@ class _Flattener:
             elif isinstance(actual, SymbolOperand):
                 # The callee's name for the caller's own variable: nothing is copied.
                 bindings[formal.name] = actual.name
-        self.pending.append(function.name)
         copy = self._instance(function, bindings, instance.local_base, end)
+        copy.base = instance.base
         for name, actual, is_result in registers:
             if not is_result:
                 self._move(copy.names[name], actual, function.registers[name], item)
@@ -270,7 +307,6 @@ class _Flattener:
         for name, actual, is_result in registers:
             if is_result and isinstance(actual, RegisterOperand):
                 self._move(actual.name, RegisterOperand(copy.names[name]), function.registers[name], item)
-        self.pending.pop()
 
     def _move(self, target: str, source: Operand, type_name: str, item: Instruction) -> None:
         self.flat.body.append(

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from emulator.syntax.nodes import Instruction, Module
+from emulator.syntax.nodes import Instruction, Module, SymbolOperand
 
 
 def calls_of(module: Module, name: str) -> set[str]:
-    """The defined functions that a function calls by name."""
+    """The defined functions that a function may call; through a pointer, any whose address is taken."""
+    found: set[str] = set()
     function = module.functions[name]
-    return {
-        item.call.callee
-        for item in function.body or ()
-        if isinstance(item, Instruction) and item.call is not None and item.call.callee in module.functions
-    }
+    for item in function.body or ():
+        if isinstance(item, Instruction) and item.call is not None:
+            callee = item.call.callee
+            found |= {callee} if callee not in function.registers else set(addressed_functions(module))
+    return found & module.functions.keys()
+
+
+def addressed_functions(module: Module) -> list[str]:
+    """The functions whose address the module takes, in order of appearance."""
+    names: dict[str, None] = {}
+    for variable in module.variables.values():
+        for _, _, symbol, _ in variable.addresses:
+            if symbol in module.functions:
+                names[symbol] = None
+    for function in module.functions.values():
+        for item in function.body or ():
+            if isinstance(item, Instruction) and item.opcode in ("mov", "cvta"):
+                for operand in item.operands:
+                    if isinstance(operand, SymbolOperand) and operand.name in module.functions:
+                        names[operand.name] = None
+    return list(names)
 
 
 def recursive_functions(module: Module, entry: str) -> set[str]:
-    """The functions, reachable from the entry by direct calls, that can reach themselves."""
+    """The functions, reachable from the entry, that can reach themselves."""
     graph: dict[str, set[str]] = {}
     queue = [entry]
     while queue:

@@ -7,9 +7,21 @@ So the blocks with waiting lanes are always later than the one that runs.
 
 from __future__ import annotations
 
-from emulator.analysis.cfg import Graph, is_block_barrier
+from emulator.analysis.cfg import Graph
 
 Waiting = dict[int, set[int]]
+
+
+def waiting_anywhere(graph: Graph, divergent: set[int]) -> Waiting:
+    """The sets of a dispatched kernel: behind any divergence, lanes may wait in every block reached from it."""
+    reached: set[int] = set()
+    stack = [s for block in graph.order if block in divergent for s in graph.blocks[block].successors]
+    while stack:
+        block = stack.pop()
+        if block not in reached:
+            reached.add(block)
+            stack += graph.blocks[block].successors
+    return {block: reached - {block} if block in reached else set() for block in graph.order}
 
 
 def analyse_waiting(graph: Graph, divergent: set[int]) -> Waiting:
@@ -58,6 +70,4 @@ def analyse_waiting(graph: Graph, divergent: set[int]) -> Waiting:
                     # Every later target may have been given lanes.
                     move(block, target, here | set(real[index + 1 :]))
                 move(block, None, here)
-            if last is not None and is_block_barrier(last):
-                continue
     return waiting

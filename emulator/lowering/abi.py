@@ -45,7 +45,10 @@ The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
     4   i32 alive             mask of lanes that have not ended
     16  i32[16] waiting       lanes that wait at each barrier
     80  i32[16] needed        threads that each barrier waits for; 0 is the whole block
-    192 registers
+    148 i32 first             of dispatched kernels: positions before it come last at the next choice
+    152 i32 patience          back edges until the gang gives way
+    192 i32[32] next          of dispatched kernels: the position of each lane's next block
+    320 registers             (192 in other kernels)
 
 Local memory is interleaved by 4-byte words, as on the hardware: byte `o` of lane `l` is at
 `(o & ~3)·width + 4·l + (o & 3)`, so that lanes which use one offset touch consecutive words.
@@ -93,7 +96,11 @@ FRAME_STATE = 0
 FRAME_ALIVE = 4
 FRAME_WAITING = 16
 FRAME_NEEDED = 80
+FRAME_FIRST = 148
+FRAME_PATIENCE = 152
+FRAME_NEXT = 192
 FRAME_REGISTERS = 192
+FRAME_DISPATCHED_REGISTERS = 320
 
 # What the compiled function of a gang returns.
 DONE, SUSPENDED, STOPPED, FAULTED = 0, 1, 2, 3

@@ -57,11 +57,8 @@ class BarrierLowering:
     def _population(self, mask: str) -> Value:
         return self.lanes.call("llvm.ctpop", Value(mask, "i32", 0))
 
-    def wait(self, instruction: Instruction, mask: str, saved: list[Slot]) -> tuple[str, Value]:
-        """Suspends the gang with the slots saved; returns where it resumes and the barrier's number there.
-
-        The caller has flushed the registers; what follows this call is emitted behind the suspension.
-        """
+    def wait(self, instruction: Instruction, mask: str) -> None:
+        """Marks the lanes as waiting; the caller suspends the gang once none can go on."""
         emitter = self.emitter
         number, count = self.number_and_count(instruction)
         self._note_use(number)
@@ -70,32 +67,32 @@ class BarrierLowering:
             bits = emitter.put(f"bitcast {predicate} to i{emitter.width}")
             held = emitter.put(f"and i{emitter.width} {bits}, {mask}")
             self._add(self._indexed("%tls", abi.WORKER_VOTES, number), self._population(held))
-        emitter.emit(f"store i32 {mask}, ptr {self.field('%frame', abi.FRAME_ALIVE)}")
-        emitter.emit(f"store i32 {mask}, ptr {self._indexed('%frame', abi.FRAME_WAITING, number)}")
+        place = self._indexed("%frame", abi.FRAME_WAITING, number)
+        others = emitter.put(f"load i32, ptr {place}")
+        emitter.emit(f"store i32 {emitter.put(f'or i32 {others}, {mask}')}, ptr {place}")
         emitter.emit(f"store {count}, ptr {self._indexed('%frame', abi.FRAME_NEEDED, number)}")
-        return self.suspend(saved), number
 
     def suspend(self, saved: list[Slot]) -> str:
         """Saves the slots, returns SUSPENDED, and starts the code that restores them."""
         emitter = self.emitter
         places: list[tuple[Slot, int]] = []
         offset = abi.FRAME_REGISTERS
-        for slot in sorted(set(saved), key=lambda s: (-_bytes(s[1]), s[0])):
-            size = _bytes(slot[1])
+        for slot in sorted(set(saved), key=lambda s: (-bytes_of(s[1]), s[0])):
+            size = bytes_of(slot[1])
             offset = (offset + min(size, 64) - 1) // min(size, 64) * min(size, 64)
             places.append((slot, offset))
             offset += size
         self.frame_bytes = max(self.frame_bytes, (offset + 63) // 64 * 64)
         for (pointer, type), place in places:
             value = emitter.put(f"load {type}, ptr {pointer}")
-            emitter.emit(f"store {type} {value}, ptr {self.field('%frame', place)}, align {_alignment(type)}")
+            emitter.emit(f"store {type} {value}, ptr {self.field('%frame', place)}, align {alignment_of(type)}")
         label = emitter.new_label("restore")
         self.resumes.append(label)
         emitter.emit(f"store i32 {len(self.resumes)}, ptr {self.field('%frame', abi.FRAME_STATE)}")
         emitter.emit(f"ret i32 {abi.SUSPENDED}")
         emitter.place(label)
         for (pointer, type), place in places:
-            value = emitter.put(f"load {type}, ptr {self.field('%frame', place)}, align {_alignment(type)}")
+            value = emitter.put(f"load {type}, ptr {self.field('%frame', place)}, align {alignment_of(type)}")
             emitter.emit(f"store {type} {value}, ptr {pointer}")
         return label
 
@@ -111,15 +108,16 @@ class BarrierLowering:
         return self.lanes.icmp("eq", votes, total)
 
 
-def _bytes(type: str) -> int:
+def bytes_of(type: str) -> int:
+    """Bytes of an LLVM type in memory."""
     if type[0] == "<":
         count, _, element = type[1:-1].partition(" x ")
         return max(1, int(count) * _bits(element) // 8)
     return max(1, _bits(type) // 8)
 
 
-def _alignment(type: str) -> int:
-    return min(64, 1 << (_bytes(type).bit_length() - 1))
+def alignment_of(type: str) -> int:
+    return min(64, 1 << (bytes_of(type).bit_length() - 1))
 
 
 def _bits(element: str) -> int:

@@ -9,12 +9,28 @@ what it writes only where a waiting lane may still read the old value.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from emulator.analysis.cfg import Block, Graph
 from emulator.analysis.waiting import Waiting
 from emulator.isa.lanes import Value
-from emulator.lowering import abi
 from emulator.lowering.emitter import LIKELY, Emitter
+
+
+class Control(Protocol):
+    """What the lowering of a kernel needs of its control flow; masks are names of LLVM values."""
+
+    def enter(self, block: int) -> str: ...
+    def edge(self, source: int, target: int, mask: str) -> None: ...
+    def jump(self, block: Block, mask: str) -> None: ...
+    def finish(self, source: int) -> None: ...
+    def split(self, condition: Value, mask: str) -> tuple[str, str]: ...
+    def exit_some(self, block: Block, leaving: str, staying: str) -> None: ...
+    def branch_uniform(self, block: Block, condition: Value, mask: str) -> None: ...
+    def branch_divergent(self, block: Block, condition: Value, mask: str) -> None: ...
+    def switch_uniform(self, block: Block, index: Value, mask: str) -> None: ...
+    def switch_divergent(self, block: Block, masks: list[str]) -> None: ...
+    def allocas(self) -> list[str]: ...
 
 
 class ChainControl:
@@ -195,6 +211,3 @@ class ChainControl:
         for block in sorted(self.parked):
             lines += [f"  %P.{block} = alloca {self.word}", f"  store {self.word} 0, ptr %P.{block}"]
         return lines
-
-
-RESULTS = (abi.DONE, abi.SUSPENDED, abi.STOPPED, abi.FAULTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,21 +13,20 @@ from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import registers_of, uses
-from emulator.isa.builder import FLOATS
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.barrier import BarrierLowering
-from emulator.lowering.control import ChainControl
+from emulator.lowering.control import Control
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.instructions import Context, InstructionLowering, LoweringProblem, problem_of
 from emulator.lowering.memory import Mask
 from emulator.lowering.nans import raw_registers
-from emulator.lowering.registers import RegisterFile, Slot
+from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import Site, SiteTable
 from emulator.lowering.special import SPECIAL_REGISTERS, SpecialRegisters
-from emulator.syntax.nodes import Instruction, Problem, RegisterOperand
+from emulator.syntax.nodes import Instruction, Problem
 
 _METADATA = '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{}\n'
 # What the support library provides; see `runtime.support`.
@@ -39,6 +39,12 @@ declare void @fault(ptr, ptr, i32, i32, i32)
 """
 
 
+_SIGNATURE = (
+    "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr noalias %shared, ptr noalias %frame, "
+    "ptr noalias %local, i32 %w, i32 %bx, i32 %by, i32 %bz) nounwind {"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
     """`ir` defines `kernel`; `frame_bytes` is of one gang."""
@@ -49,7 +55,7 @@ class LoweredKernel:
     suspends: bool
 
 
-class KernelLowering:
+class KernelLowering(ABC):
     def __init__(
         self, flat: FlatKernel, graph: Graph, liveness: Liveness, classes: Classes, gang: Gang, has_dynamic: bool
     ) -> None:
@@ -65,7 +71,7 @@ class KernelLowering:
             self.emitter, self.registers, None if has_dynamic else flat.shared_bytes, flat.local_bytes
         )
         self.barriers = BarrierLowering(self.emitter, self.registers)
-        self.control = ChainControl(self.emitter, graph, classes.waiting)
+        self.control = self._make_control()
         self.sites = SiteTable()
         self.problems: list[Problem] = []
         items = [item for block in graph.order for item in _items(graph.blocks[block])]
@@ -78,7 +84,33 @@ class KernelLowering:
         """The function's text. Problems are left in `problems`; the text is of no use where there are any."""
         for number in self.graph.order:
             self._block(self.graph.blocks[number])
-        return LoweredKernel(self._assemble(), self.sites.sites, self.barriers.frame_bytes, bool(self.barriers.resumes))
+        text = self._assemble()
+        return LoweredKernel(text, self.sites.sites, self.frame_bytes(), self.suspends())
+
+    # What chained and dispatched kernels do differently.
+
+    @abstractmethod
+    def _make_control(self) -> Control: ...
+
+    @abstractmethod
+    def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
+        """A barrier of the block at the end of a block of code."""
+
+    @abstractmethod
+    def _slots(self) -> list[str]:
+        """Code that makes the pointers of the register slots."""
+
+    @abstractmethod
+    def _start(self) -> list[str]:
+        """Code behind the prelude, up to the first block."""
+
+    @abstractmethod
+    def frame_bytes(self) -> int:
+        """Bytes of a gang's frame."""
+
+    @abstractmethod
+    def suspends(self) -> bool:
+        """Whether gangs may return before they are done."""
 
     def _block(self, block: Block) -> None:
         mask = Mask(self.emitter, self.control.enter(block.id))
@@ -166,73 +198,22 @@ class KernelLowering:
         self._flush(block, mask)
         self.control.switch_divergent(block, masks)
 
-    def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
-        if self.classes.waiting[block.id]:
-            raise problem_of(last, "a barrier that only some lanes of a warp reach is not supported")
-        if last.guard is not None:
-            raise problem_of(last, "a barrier under a predicate is not supported")
-        (target,) = block.successors
-        named = {name for name in uses(last) if name in self.flat.registers}
-        names = self.liveness.live_in[target] | named
-        self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
-        saved: list[Slot] = [slot for name in sorted(names) for _, slot in self.registers.slots(name)]
-        self.barriers.wait(last, mask.word, [*saved, ("%M", f"i{self.gang.width}")])
-        self.registers.begin_block()
-        word = self.emitter.put(f"load i{self.gang.width}, ptr %M")
-        if "red" in last.modifiers:
-            result = last.operands[0]
-            assert isinstance(result, RegisterOperand)
-            self.registers.write_value(result.name, self.barriers.reduced(last))
-            self.registers.flush(self.liveness.live_in[target], set(), None)
-        self.control.edge(block.id, target, word)
-
-    # The function.
-
-    def _initial_mask(self) -> list[str]:
-        width, threads = self.gang.width, self.gang.threads
-        if threads % width == 0:
-            return [f"  store i{width} -1, ptr %M"]
-        return [
-            f"  %first = mul i32 %w, {width}",
-            f"  %left = sub i32 {threads}, %first",
-            f"  %whole = icmp uge i32 %left, {width}",
-            "  %left64 = zext i32 %left to i64",
-            "  %bit = shl i64 1, %left64",
-            "  %ones = sub i64 %bit, 1",
-            f"  %some = trunc i64 %ones to i{width}",
-            f"  %initial = select i1 %whole, i{width} -1, i{width} %some",
-            f"  store i{width} %initial, ptr %M",
-        ]
-
     def _assemble(self) -> str:
         emitter = self.emitter
-        head = ["entry:", *emitter.allocas, *self.control.allocas()]
-        for pointer, type in self.registers.used_slots.values():
-            head.append(f"  {pointer} = alloca {type}, align {_alignment(type)}")
-            head.append(f"  store {type} {_zero(type)}, ptr {pointer}")
-        head += [
+        start = self._start()
+        head = [
+            "entry:", *emitter.allocas, *self.control.allocas(), *self._slots(),
             f"  %sites.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_SITES}",
             "  %sites = load ptr, ptr %sites.p",
-            *emitter.prelude,
-            *self._initial_mask(),
-        ]
-        first = f"label %B{self.graph.order[0]}"
-        if self.barriers.resumes:
-            cases = " ".join(f"i32 {k + 1}, label %{label}" for k, label in enumerate(self.barriers.resumes))
-            head += ["  %state = load i32, ptr %frame", f"  switch i32 %state, {first} [{cases}]"]
-        else:
-            head.append(f"  br {first}")
+            *emitter.prelude, *start,
+        ]  # fmt: skip
         tail = [
             "done:", f"  ret i32 {abi.DONE}",
             "stopped:", f"  ret i32 {abi.STOPPED}",
             "faulted:", f"  ret i32 {abi.FAULTED}",
         ]  # fmt: skip
-        signature = (
-            "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr noalias %shared, ptr noalias %frame, "
-            "ptr noalias %local, i32 %w, i32 %bx, i32 %by, i32 %bz) nounwind {"
-        )
         lines = [
-            *self.special.tables, signature, *head, *emitter.body, *tail, "}",
+            *self.special.tables, _SIGNATURE, *head, *emitter.body, *tail, "}",
             *emitter.declarations, _SUPPORT, _METADATA,
         ]  # fmt: skip
         return "\n".join(lines)
@@ -240,13 +221,3 @@ class KernelLowering:
 
 def _items(block: Block) -> list[Instruction]:
     return [*block.instructions, *([block.terminator] if block.terminator else [])]
-
-
-def _alignment(type: str) -> int:
-    return 64 if type[0] == "<" else 8
-
-
-def _zero(type: str) -> str:
-    if type[0] == "<":
-        return "zeroinitializer"
-    return "0.0" if type in FLOATS else "false" if type == "i1" else "0"

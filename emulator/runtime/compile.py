@@ -11,6 +11,9 @@ from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
+from emulator.analysis.progress import needs_independent_lanes
+from emulator.lowering.chained import ChainedKernel
+from emulator.lowering.dispatched import DispatchedKernel
 from emulator.lowering.kernel import KernelLowering, LoweredKernel
 from emulator.runtime.compiled import CompiledEntry, EntryParameter, ModuleVariable
 from emulator.runtime.jit import host_key, to_object
@@ -53,7 +56,11 @@ def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, Low
     gang = Gang(block)
     liveness = analyse_liveness(graph, flat.registers)
     classes = Classifier(flat, graph, liveness, gang).run()
-    lowering = KernelLowering(flat, graph, liveness, classes, gang, has_dynamic=bool(flat.dynamic))
+    kind: type[KernelLowering] = ChainedKernel
+    if flat.has_recursion or needs_independent_lanes(graph, classes):
+        kind = DispatchedKernel
+        classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
+    lowering = kind(flat, graph, liveness, classes, gang, has_dynamic=bool(flat.dynamic))
     lowered = lowering.run()
     if lowering.problems:
         raise CompileProblems(lowering.problems)
