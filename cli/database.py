@@ -41,7 +41,8 @@ def brought_up_to_date(settings: Settings, environment: Mapping[str, str]) -> It
             migration.kill()
             raise
     if migration.returncode:
-        reason = (output.strip() or "no reason given").splitlines()[-1]
+        lines = [line for line in output.splitlines() if line.strip() and not line.startswith("(Background on")]
+        reason = lines[-1] if lines else f"code {migration.returncode}"
         raise Refused(f"the database {where} cannot be brought up to date: {reason}", code=1)
 
 
