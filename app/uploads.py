@@ -26,9 +26,12 @@ def uploads_of(run: RunRequest) -> Iterator[tuple[str, Buffer, str]]:
             yield f"{field}.digest", buffer, init.digest
 
 
-async def check_uploads(blobs: Blobs, run: RunRequest) -> None:
-    """Raises Invalid where a file is not there, or has another dtype or shape than its buffer."""
-    wanted = list(uploads_of(run))
+async def check_uploads(blobs: Blobs, run: RunRequest, place: str = "") -> None:
+    """Raises Invalid where a file is not there, or has another dtype or shape than its buffer.
+
+    `place` stands before the fields: where in the body the run is, such as `payload.request.`.
+    """
+    wanted = [(place + field, buffer, digest) for field, buffer, digest in uploads_of(run)]
     if not wanted:
         return
     faults = await asyncio.to_thread(lambda: [fault for item in wanted if (fault := _fault(blobs, *item))])

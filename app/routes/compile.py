@@ -65,7 +65,7 @@ async def _answer(service: Service, question: str, news: Subscription) -> str:
     """The report as JSON. Raises TimedOut, Unavailable."""
     deadline = time.monotonic() + service.settings.inspect_timeout
     while time.monotonic() < deadline:
-        await news.next(LOOK_AGAIN)
+        await news.next(min(LOOK_AGAIN, service.settings.inspect_timeout))
         if news.closed:
             raise Unavailable("The service restarts. Try again in a moment.")
         answer = await service.client.getdel(keys.answer(question))

@@ -22,6 +22,7 @@ from store.tables import Share, now
 
 router = APIRouter(tags=["shares"])
 
+_PLACE = "payload.request."
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -107,13 +108,11 @@ async def get_share(share_id: str, request: Request, service: Served) -> Respons
 
 
 async def _keep_uploads(service: Service, payload: SharePayload) -> None:
-    await check_uploads(service.blobs, payload.request)
+    await check_uploads(service.blobs, payload.request, _PLACE)
     for field, buffer, digest in uploads_of(payload.request):
-        field = f"payload.request.{field}"
         try:
             if not await asyncio.to_thread(service.blobs.keep, digest):
-                raise Invalid.field(
-                    field, f"the file for {buffer.name} is not here any more: upload it again"
-                )
+                message = f"the file for {buffer.name} is not here any more: upload it again"
+                raise Invalid.field(_PLACE + field, message)
         except StorageFull:
             raise Unavailable("There is no room for more shared files.", kind="storage") from None

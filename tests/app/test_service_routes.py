@@ -1,0 +1,148 @@
+"""Devices, examples, readiness, metrics, and compile-only questions."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from protocol.inspection import InspectReport, InspectRequest
+from protocol.reading import read
+from store import keys
+from store.examples import read_example
+from tests.app.test_runs import problem
+from tests.service.harness import EMULATOR, SOURCE, Served, announce_worker, run_body, wait_for
+from tests.store.test_examples import write
+
+QUESTION = {"compile": {"source": {"text": SOURCE}}, "launch": {"block": [32]}}
+REPORT = InspectReport(verdict="ok", architecture="sm_90")
+
+
+def test_devices(served: Served) -> None:
+    announce_worker(served.redis, name="other", slots=3)
+    body = served.http.get("/api/devices").json()
+    assert body["default"] == "emulator"
+    assert body["isolation"] == "strong"
+    assert [(device["id"], device["workers"]) for device in body["devices"]] == [("emulator", 4)]
+    assert body["devices"][0]["name"] == EMULATOR.name
+    assert body["reasons"] == []
+
+
+def test_without_a_worker_there_is_no_device(served: Served) -> None:
+    served.redis.flushall()
+    announce_worker(served.redis, refuses="No namespaces here.")
+    body = served.http.get("/api/devices").json()
+    assert (body["devices"], body["isolation"], body["reasons"]) == ([], "none", ["No namespaces here."])
+
+
+def test_examples(served: Served, tmp_path: Path) -> None:
+    assert served.http.get("/api/examples").json() == []
+    served.app.state.service.examples = (read_example(write(tmp_path)),)
+    (example,) = served.http.get("/api/examples").json()
+    assert (example["id"], example["title"], example["summary"]) == ("scale", "Scale", "Multiplies.")
+    assert example["payload"]["request"]["buffers"][0]["name"] == "a"
+    assert served.http.post("/api/runs", json=example["payload"]["request"]).status_code == 202
+    served.app.state.service.examples = ()
+
+
+def test_readiness(served: Served) -> None:
+    assert served.http.get("/readyz").json() == {
+        "ready": True,
+        "checks": {"queue": "ok", "database": "ok", "blobs": "ok", "workers": "ok"},
+    }
+    served.redis.flushall()
+    served.app.state.service._workers_at = float("-inf")
+    answer = served.http.get("/readyz")
+    assert (answer.status_code, answer.json()["checks"]["workers"]) == (503, "no worker lives")
+    announce_worker(served.redis, refuses="No namespaces here.")
+    served.app.state.service._workers_at = float("-inf")
+    assert served.http.get("/readyz").json()["checks"]["workers"] == "No namespaces here."
+    assert served.http.get("/healthz").json() == {"status": "ok"}
+
+
+def test_metrics(served: Served) -> None:
+    run_id = served.post_run()
+    served.post_run()
+    served.claim(run_id)
+    served.http.get(f"/api/runs/{run_id}")
+    text = served.http.get("/metrics").text
+    assert 'warpyard_waiting_runs{queue="emulator"} 1.0' in text
+    assert "warpyard_running_runs 1.0" in text
+    assert "warpyard_workers 1.0" in text
+    assert 'route="/api/runs/{run_id}",status="200"' in text
+    assert run_id not in text
+
+
+def ask(served: Served) -> httpx.Response:
+    return served.http.post("/api/compile", json=QUESTION)
+
+
+def asked(served: Served) -> str:
+    """The id of the one question that waits, once its message is in the queue."""
+    prefix = keys.question("")
+    found: Any = wait_for(lambda: [str(key) for key in served.redis.scan_iter(f"{prefix}*")])
+    wait_for(lambda: served.redis.llen(keys.COMPILE_QUEUE) > 0)
+    return str(found[0]).removeprefix(prefix)
+
+
+def test_a_question_is_answered(served: Served) -> None:
+    with ThreadPoolExecutor(1) as askers:
+        answering = askers.submit(ask, served)
+        question = asked(served)
+        request = read(InspectRequest, str(served.redis.get(keys.question(question))))
+        assert request.launch is not None
+        served.redis.set(keys.answer(question), REPORT.model_dump_json())
+        began = time.monotonic()
+        served.redis.publish(keys.answer(question), "")
+        answer = answering.result(5)
+        assert time.monotonic() - began < 0.5
+    assert answer.status_code == 200
+    assert InspectReport.model_validate_json(answer.content) == REPORT
+    assert not list(served.redis.scan_iter("warpyard:question:*"))
+    assert not list(served.redis.scan_iter("warpyard:answer:*"))
+
+
+def test_a_question_of_one_who_left_is_withdrawn(served: Served) -> None:
+    with pytest.raises(httpx.ReadTimeout):
+        served.http.post("/api/compile", json=QUESTION, timeout=0.3)
+    wait_for(lambda: not list(served.redis.scan_iter("warpyard:question:*")))
+
+
+def test_a_question_that_nobody_answers(served: Served) -> None:
+    served.app.state.service.settings = served.settings.model_copy(update={"inspect_timeout": 0.2})
+    problem(ask(served), 504)
+
+
+def test_a_question_needs_a_worker_that_compiles(served: Served) -> None:
+    served.redis.flushall()
+    announce_worker(served.redis, compiles=False)
+    assert "No worker that compiles" in problem(ask(served), 503)["detail"]
+
+
+def test_a_question_is_checked_and_limited(served: Served) -> None:
+    answer = served.http.post("/api/compile", json={"compile": {"source": {"text": ""}}})
+    assert problem(answer, 422)["errors"][0]["field"] == "compile.source.text"
+    service = served.app.state.service
+    service.settings = served.settings.model_copy(update={"inspect_cap": 2})
+    served.redis.lpush(keys.COMPILE_QUEUE, "a", "b")
+    assert problem(ask(served), 503)["type"].endswith("queue-full")
+    service.settings = served.settings.model_copy(
+        update={"compiles_burst": 1, "compiles_per_second": 0.1, "inspect_timeout": 0.05}
+    )
+    served.redis.flushall()
+    announce_worker(served.redis)
+    assert [ask(served).status_code for _ in range(3)] == [504, 429, 429]
+
+
+def test_other_requests_go_on_while_one_waits(served: Served) -> None:
+    asking = threading.Thread(target=lambda: ask(served))
+    asking.start()
+    question = asked(served)
+    assert served.http.post("/api/runs", json=run_body()).status_code == 202
+    served.redis.set(keys.answer(question), REPORT.model_dump_json())
+    served.redis.publish(keys.answer(question), "")
+    asking.join(5)
+    assert not asking.is_alive()

@@ -1,0 +1,91 @@
+"""Links: what is kept is what is shown, for ever."""
+
+import io
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.app.test_runs import problem, put
+from tests.service.harness import Served, run_body
+
+PAYLOAD = {
+    "title": " Mine ",
+    "request": run_body(steps=run_body()["steps"]),
+    "views": {"a": {"shown_as": "plot", "logarithmic": True}},
+}
+
+
+def share(served: Served, payload: Any = PAYLOAD, **more: Any) -> httpx.Response:
+    return served.http.post("/api/shares", json={"payload": payload, **more})
+
+
+def test_a_share(served: Served) -> None:
+    answer = share(served)
+    assert answer.status_code == 201
+    body = answer.json()
+    assert body["url"] == f"/k/{body['id']}"
+    assert answer.headers["location"] == f"/api/shares/{body['id']}"
+    got = served.http.get(f"/api/shares/{body['id']}")
+    assert got.json()["payload"]["title"] == "Mine"
+    assert got.json()["payload"]["views"]["a"]["palette"] == "viridis"
+    assert got.json()["payload"]["request"]["source"]["text"] == PAYLOAD["request"]["source"]["text"]  # type: ignore[index]
+    assert (got.json()["parent"], got.json()["content_hash"]) == (None, body["content_hash"])
+    assert got.headers["cache-control"] == "public, max-age=31536000, immutable"
+    again = served.http.get(f"/api/shares/{body['id']}", headers={"if-none-match": got.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    served.redis.flushall()
+    assert served.http.get(f"/api/shares/{body['id']}").json() == got.json()
+
+
+def test_the_hash_is_of_the_content(served: Served) -> None:
+    first, second = share(served).json(), share(served).json()
+    assert first["id"] != second["id"]
+    assert first["content_hash"] == second["content_hash"]
+    other = share(served, put(PAYLOAD, "title", "Yours")).json()
+    assert other["content_hash"] != first["content_hash"]
+
+
+def test_a_share_has_a_parent(served: Served) -> None:
+    first = share(served).json()["id"]
+    child = share(served, parent=first).json()["id"]
+    assert served.http.get(f"/api/shares/{child}").json()["parent"] == first
+    assert problem(share(served, parent="1" * 11), 422)["errors"][0]["field"] == "parent"
+    assert problem(share(served, parent="x"), 422)["errors"][0]["field"] == "parent"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("title", "x" * 121, "payload.title"),
+        ("request.steps.0.arguments.0.buffer", "b", "payload.request.steps.0.arguments.0.buffer"),
+        ("views", {"a b": {}}, "payload.views.a b"),
+        ("extra", 1, "payload.extra"),
+    ],
+)
+def test_an_invalid_share_names_the_field(served: Served, path: str, value: Any, field: str) -> None:
+    body = problem(share(served, put(PAYLOAD, path, value)), 422)
+    assert [error["field"] for error in body["errors"]] == [field] or body["errors"][0]["field"].startswith(
+        field
+    )
+
+
+def test_the_upload_of_a_share_is_kept(served: Served) -> None:
+    stream = io.BytesIO()
+    np.save(stream, np.ones(32, "float32"))
+    digest = served.http.post("/api/uploads", content=stream.getvalue()).json()["digest"]
+    payload = put(PAYLOAD, "request.buffers.0.init", {"kind": "upload", "digest": digest})
+    assert share(served, payload).status_code == 201
+    blobs = served.app.state.service.blobs
+    blobs._passing.path(digest).unlink()
+    assert blobs.get(digest) == stream.getvalue()
+    missing = put(PAYLOAD, "request.buffers.0.init", {"kind": "upload", "digest": "0" * 64})
+    assert (
+        problem(share(served, missing), 422)["errors"][0]["field"] == "payload.request.buffers.0.init.digest"
+    )
+
+
+@pytest.mark.parametrize("share_id", ["1" * 11, "short", "0" * 11])
+def test_an_unknown_share(served: Served, share_id: str) -> None:
+    problem(served.http.get(f"/api/shares/{share_id}"), 404)
