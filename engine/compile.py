@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import time
 
-from pydantic import TypeAdapter
-
 from engine.devices import DeviceRefusal, device_type
-from engine.devices.occupancy import curve, occupancy
 from engine.emission import Emission
+from engine.inspection import occupancy_artifact
 from engine.languages import language
-from engine.launching.limits import check_limits
 from engine.launching.plan import Plan, plan
 from protocol.diagnostics import Diagnostic
 from protocol.events import Timed
-from protocol.inspection import EntryOccupancy
 from protocol.kernel import CompiledKernel
-from protocol.launch import Launch, dim3, walk
-from protocol.run import CompileJob, OccupancyQuestion
-
-_OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
+from protocol.launch import Launch, walk
+from protocol.run import CompileJob
 
 
 def compile_job(job: CompileJob, emission: Emission) -> None:
@@ -28,7 +22,7 @@ def compile_job(job: CompileJob, emission: Emission) -> None:
     if kernel is None:
         return
     if job.occupancy is not None:
-        emission.artifact("occupancy", _OCCUPANCY.dump_json(_occupancies(kernel, job.occupancy, emission)))
+        emission.artifact("occupancy", occupancy_artifact(kernel, job.occupancy, emission))
     if job.run is None:
         return
     planned = plan(job.run, kernel)
@@ -73,24 +67,3 @@ def _prepare(job: CompileJob, kernel: CompiledKernel, planned: Plan, emission: E
         emission.artifact("object", data, key=key)
     if objects:
         emission.event(Timed(stage="jit", seconds=time.perf_counter() - begin))
-
-
-def _occupancies(kernel: CompiledKernel, question: OccupancyQuestion, emission: Emission) -> tuple[EntryOccupancy, ...]:
-    """Of every entry at the launch asked for; why it is not possible is told as a diagnostic."""
-    grid, block, shared = dim3(question.grid), dim3(question.block), question.dynamic_shared_bytes
-    found = []
-    for entry in kernel.entries:
-        problems = [
-            item.model_copy(update={"field": (item.field or "").replace("question.config", "launch")})
-            for item in check_limits(entry, kernel.architecture, grid, block, shared, "question")
-        ]
-        emission.diagnosed(problems)
-        possible = all(item.severity != "error" for item in problems)
-        found.append(
-            EntryOccupancy(
-                entry=entry.name,
-                occupancy=occupancy(kernel.architecture, entry.resources, grid, block, shared) if possible else None,
-                curve=curve(kernel.architecture, entry.resources, shared),
-            )
-        )
-    return tuple(found)

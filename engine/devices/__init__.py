@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.devices.device import Device, DeviceBuffer, DeviceRefusal, LaunchReport
 from engine.devices.emulated import EmulatedDevice
+from protocol.diagnostics import Diagnostic
 
 DEVICES: tuple[tuple[str, type[Device]], ...] = (("emulator", EmulatedDevice),)
 """What a request's device begins with -> the device. Nothing falls back from one to another."""
@@ -12,8 +13,9 @@ __all__ = ["DEVICES", "Device", "DeviceBuffer", "DeviceRefusal", "LaunchReport",
 
 
 def device_type(name: str) -> type[Device]:
-    """The device of a resolved name, such as emulator or gpu:h200. KeyError where this process offers none."""
+    """The device of a resolved name, such as emulator or gpu:h200. DeviceRefusal where this process offers none."""
     for prefix, device in DEVICES:
         if name.partition(":")[0] == prefix:
             return device
-    raise KeyError(name)
+    message = f"this worker has no device {name}; it has {', '.join(prefix for prefix, _ in DEVICES)}"
+    raise DeviceRefusal([Diagnostic(severity="error", message=message, origin="service", field="device")])
