@@ -15,8 +15,8 @@ from protocol.run import OccupancyQuestion
 _OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
 
 
-def _occupancies(kernel: CompiledKernel, question: OccupancyQuestion, emission: Emission) -> tuple[EntryOccupancy, ...]:
-    """Of every entry at the launch asked for; why it is not possible is told as a diagnostic."""
+def occupancy_artifact(kernel: CompiledKernel, question: OccupancyQuestion, emission: Emission) -> bytes:
+    """A JSON list of EntryOccupancy at the launch asked for; why it is not possible is told as a diagnostic."""
     grid, block, shared = dim3(question.grid), dim3(question.block), question.dynamic_shared_bytes
     found = []
     for entry in kernel.entries:
