@@ -1,10 +1,11 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
+import { brotli } from './build/brotli.ts';
 import { cudaGrammar } from './build/cuda-grammar.ts';
 import { preloadEditor } from './build/preload-editor.ts';
 
 export default defineConfig({
-  plugins: [cudaGrammar(), svelte(), preloadEditor()],
+  plugins: [cudaGrammar(), svelte(), preloadEditor(), brotli()],
   base: '/',
   build: {
     target: 'es2022',

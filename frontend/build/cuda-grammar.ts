@@ -32,6 +32,15 @@ CallExpression[@dynamicPrecedence=1] {
   expression !arguments LaunchConfig ArgumentList |
   expression !arguments ArgumentList |`,
   ],
+  [
+    'expression[@isGroup=Expression] {',
+    `CudaVariable {
+  @specialize[@name=CudaVariableName]<identifier, "threadIdx" | "blockIdx" | "blockDim" | "gridDim" | "warpSize">
+}
+
+expression[@isGroup=Expression] {
+  CudaVariable |`,
+  ],
   ['classSpecifier {\n  MsDeclspecModifier? Attribute*', 'classSpecifier {\n  (MsDeclspecModifier | CudaSpecifier)? Attribute*'],
   [
     'nonCaseStatement {\n  LabeledStatement |',
@@ -71,6 +80,7 @@ const HIGHLIGHT: [string, string][] = [
     'this: t.self,',
     `this: t.self,
   "CudaKeyword CudaBounds AsmKeyword": t.special(t.modifier),
+  CudaVariableName: t.special(t.variableName),
   "<<< >>>": t.special(t.bracket),`,
   ],
 ];

@@ -18,6 +18,9 @@ const DESCRIPTIONS: Record<string, DType> = {
   f2: 'float16', f4: 'float32', f8: 'float64', c8: 'complex64', c16: 'complex128',
 };
 
+/** \x93NUMPY */
+const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
+
 /** Half precision, given as its 16 bits. */
 export function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
@@ -65,8 +68,7 @@ function view(dtype: DType, bytes: ArrayBuffer, offset: number): Numbers {
 /** `dtype` overrules the header, for what NumPy cannot name: bfloat16 as uint16. Throws on a malformed file. */
 export function readNpy(bytes: ArrayBuffer, dtype: DType | null = null): NdArray {
   const head = new DataView(bytes);
-  const magic = new TextDecoder('latin1').decode(bytes.slice(0, 6));
-  if (magic !== '\x93NUMPY') throw new Error('not a .npy file');
+  if (bytes.byteLength < 12 || MAGIC.some((byte, index) => head.getUint8(index) !== byte)) throw new Error('not a .npy file');
   const wide = head.getUint8(6) > 1;
   const length = wide ? head.getUint32(8, true) : head.getUint16(8, true);
   const start = wide ? 12 : 10;

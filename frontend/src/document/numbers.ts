@@ -32,7 +32,7 @@ const WHOLE = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|[1-9][0-9]*|0+)
 
 /** A whole number of any size; `1_000`, `0xff` and `-5` are fine, `1.5` and `007` are not. */
 export function wholeNumber(text: string): bigint | null {
-  const match = WHOLE.exec(text.trim().replace(/(?<=[0-9a-fA-F])_(?=[0-9a-fA-F])/g, ''));
+  const match = WHOLE.exec(text.trim().replaceAll('_', ''));
   if (!match) return null;
   const magnitude = BigInt(match[2]!);
   return match[1] === '-' ? -magnitude : magnitude;
@@ -52,8 +52,8 @@ export function readNumber(text: string, dtype: DType): Read<NumberLike> {
   if (!trimmed) return bad('Give a value.');
   if (dtype === 'bool') {
     const key = trimmed.toLowerCase();
-    if (key === 'true' || key === '1') return good(true);
-    if (key === 'false' || key === '0') return good(false);
+    if (key === 'true' || key === 'false') return good(key === 'true');
+    if (key === '1' || key === '0') return good(Number(key));
     return bad(`“${trimmed}” is not a bool: give true or false.`);
   }
   if (integerBits(dtype)) {
@@ -64,6 +64,8 @@ export function readNumber(text: string, dtype: DType): Read<NumberLike> {
     return good(exact(value));
   }
   if (dtype.startsWith('complex')) {
+    const real = readFloat(trimmed);
+    if (real.ok) return real;
     const dense = trimmed.replace(/ /g, '');
     return COMPLEX.test(dense) ? good(dense) : bad(`“${trimmed.slice(0, 40)}” is not a complex number, such as 1+2j.`);
   }
@@ -72,11 +74,12 @@ export function readNumber(text: string, dtype: DType): Read<NumberLike> {
 
 /** A floating-point value; text that says nan or inf stays text. */
 export function readFloat(text: string): Read<NumberLike> {
-  const trimmed = text.trim();
+  const trimmed = text.trim().replace(/(?<=\d)_(?=\d)/g, '');
   if (NOT_FINITE.test(trimmed)) return good(trimmed.toLowerCase());
   if (!FLOAT.test(trimmed)) return bad(trimmed ? `“${trimmed.slice(0, 40)}” is not a number.` : 'Give a value.');
   const value = Number(trimmed);
-  return Number.isFinite(value) ? good(value) : bad('The number is too large for a floating-point value.');
+  // What overflows a double travels as text: the service reads it as infinity, as Python does.
+  return good(Number.isFinite(value) ? value : trimmed);
 }
 
 /** A number where the dtype is not known yet: whole, floating or left as text for the service to judge. */

@@ -10,16 +10,7 @@ import {
   LRLanguage,
 } from '@codemirror/language';
 import type { Extension } from '@codemirror/state';
-import {
-  Decoration,
-  type DecorationSet,
-  type EditorView,
-  hoverTooltip,
-  MatchDecorator,
-  type Tooltip,
-  ViewPlugin,
-  type ViewUpdate,
-} from '@codemirror/view';
+import { type EditorView, hoverTooltip, type Tooltip } from '@codemirror/view';
 import { parser } from 'virtual:cuda-parser';
 import type { CudaName } from './names';
 
@@ -104,28 +95,8 @@ async function complete(context: CompletionContext): Promise<CompletionResult | 
   return { from, validFor: /^\w*$/, options: [...known, ...own] };
 }
 
-// The built-in variables are ordinary identifiers to the grammar.
-const decorator = new MatchDecorator({
-  regexp: /\b(threadIdx|blockIdx|blockDim|gridDim|warpSize)\b/g,
-  decoration: Decoration.mark({ class: 'cm-cuda-variable' }),
-});
-
-const builtIns = ViewPlugin.fromClass(
-  class {
-    marks: DecorationSet;
-    constructor(view: EditorView) {
-      this.marks = decorator.createDeco(view);
-    }
-    update(update: ViewUpdate) {
-      this.marks = decorator.updateDeco(update, this.marks);
-    }
-  },
-  { decorations: (plugin) => plugin.marks },
-);
-
 export const cuda = (): Extension => [
   new LanguageSupport(language),
   autocompletion({ override: [complete], icons: false }),
   hoverTooltip(hover, { hoverTime: 250 }),
-  builtIns,
 ];

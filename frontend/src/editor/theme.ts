@@ -74,7 +74,6 @@ const look = EditorView.theme({
   '.cm-searchMatch.cm-searchMatch-selected': { background: 'var(--accent)', color: 'var(--accent-ink)' },
   '.cm-hot': { backgroundColor: 'var(--accent-wash)' },
   '.cm-faulty': { backgroundColor: 'var(--bad-wash)' },
-  '.cm-cuda-variable, .cm-cuda-variable *': { color: 'var(--sy-cuda) !important' },
   '.cm-hue-gutter': { width: '3px', marginRight: '2px' },
   '.cm-hue-gutter .cm-gutterElement > span': { display: 'block', width: '3px', height: '100%' },
   ...Object.fromEntries(Array.from({ length: HUES }, (_, hue) => [`.hue-${hue}`, { background: `var(--hue-${hue})` }])),

@@ -135,7 +135,8 @@ class RunSession {
     this.result = this.fold.result();
     if (this.result.state !== 'finished') return;
     this.cancelling = false;
-    const told = this.result.diagnostics?.flatMap(({ field, message }) => (field ? [{ field, message }] : [])) ?? [];
+    const errors = (this.result.diagnostics ?? []).filter(({ severity }) => severity === 'error');
+    const told = errors.flatMap(({ field, message }) => (field ? [{ field, message }] : []));
     if (told.length) workspace.report(told);
   }
 

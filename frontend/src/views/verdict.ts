@@ -30,7 +30,7 @@ export function banner(result: RunResult): Banner | null {
   const failed = result.checks?.filter(({ passed }) => !passed).length ?? 0;
   if (verdict === 'ok' && findings + failed === 0) {
     const checks = result.checks?.length ?? 0;
-    return { tone: 'ok', title: checks ? 'Finished; every check passed' : 'Finished', detail };
+    return { tone: 'ok', title: 'Finished', detail: detail || (checks ? 'Every check passed.' : '') };
   }
   if (verdict === 'ok') {
     const defects = findings ? `${findings} ${findings === 1 ? 'defect' : 'defects'} found` : '';

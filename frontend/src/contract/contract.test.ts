@@ -1,0 +1,42 @@
+/** The page and the protocol agree; build/contract.py writes the cases, and a Python test keeps them fresh. */
+import { describe, expect, test } from 'vitest';
+import type { DType, EventRecord, SharePayload } from '../api/types';
+import { build } from '../document/build';
+import { loadPayload } from '../document/load';
+import { readNumber } from '../document/numbers';
+import { coverGrid } from '../document/shape';
+import { fold } from '../run/fold';
+import cases from './cases.json';
+
+test.each(cases.numbers as [string, DType, boolean][])('%j as %s is a number: %j', (text, dtype, good) => {
+  expect(readNumber(text, dtype).ok).toBe(good);
+});
+
+test.each(cases.grids as [number[], number[], number[]][])('a grid over %j with blocks of %j is %j', (shape, block, grid) => {
+  expect(coverGrid(shape, [...block, 1, 1].slice(0, 3))).toEqual(grid);
+});
+
+test.each(Object.entries(cases.streams))('fold: %s', (_, { records, result }) => {
+  expect(fold(records as unknown as EventRecord[])).toEqual(result);
+});
+
+describe.each(Object.entries(cases.payloads))('%s', (_, data) => {
+  const payload = data as unknown as SharePayload;
+  const draft = loadPayload(payload);
+  const { request, problems, views } = build(draft);
+
+  test('goes through the form unchanged', () => {
+    expect(problems).toEqual([]);
+    expect(request).toEqual({ ...payload.request, options: { ...payload.request.options, max_registers: payload.request.options?.max_registers ?? null } });
+  });
+
+  test('keeps its views', () => {
+    const plain = { shown_as: 'auto', palette: 'viridis', logarithmic: false };
+    const chosen = Object.entries(payload.views ?? {}).filter(([, view]) => JSON.stringify(view) !== JSON.stringify(plain));
+    expect(views).toEqual(Object.fromEntries(chosen));
+  });
+
+  test('is the same draft again', () => {
+    expect(build(JSON.parse(JSON.stringify(draft))).request).toEqual(request);
+  });
+});

@@ -1,0 +1,206 @@
+import { expect, test } from 'vitest';
+import type { Entry, Parameter, SharePayload } from '../api/types';
+import { build } from './build';
+import { columnOffset, wordEnd } from './columns';
+import type { Draft, LaunchDraft } from './draft';
+import { callName, entryOf } from './entries';
+import { fieldWords } from './field-words';
+import { loadPayload } from './load';
+import { readExtent, readNumber } from './numbers';
+import { faultAt, report, stillStands } from './problems';
+import { reconcile } from './reconcile';
+import { checkBytes, readShape } from './shape';
+
+test.each([
+  ['1024 × 1024', [1024, 1024]],
+  ['1024x512', [1024, 512]],
+  ['64*3', [64, 3]],
+  ['64, 64, 3', [64, 64, 3]],
+  ['(8,)', [8]],
+  ['1_000', [1000]],
+  [' 7 ', [7]],
+  ['2 3', [2, 3]],
+])('shape %j', (text, shape) => {
+  expect(readShape(text)).toEqual({ ok: true, value: shape });
+});
+
+test.each([
+  ['', 'Give a shape'],
+  ['0', 'at least 1'],
+  ['4 × many', '“many”'],
+  ['1.5', '“1.5”'],
+  ['1 × 1 × 1 × 1 × 1', 'at most 4 dimensions'],
+  ['-3', 'at least 1'],
+])('shape %j is refused: %s', (text, words) => {
+  const read = readShape(text);
+  expect(read.ok ? '' : read.message).toContain(words);
+});
+
+test('a buffer above the limit is refused with both numbers', () => {
+  expect(checkBytes([1 << 20, 1 << 8], 'float64')).toContain('2,147,483,648 bytes; the limit is 1,073,741,824');
+  expect(checkBytes([1 << 20, 1 << 8], 'float32')).toBeNull();
+});
+
+test.each([
+  ['9223372036854775807', 'int64', '9223372036854775807'],
+  ['9007199254740991', 'int64', 9007199254740991],
+  ['0xffffffffffffffff', 'uint64', '18446744073709551615'],
+  ['1e-3', 'float32', 0.001],
+  ['NaN', 'float32', 'nan'],
+  ['1 + 2j', 'complex64', '1+2j'],
+  ['true', 'bool', true],
+] as const)('%s as %s is sent as %j', (text, dtype, value) => {
+  expect(readNumber(text, dtype)).toEqual({ ok: true, value });
+});
+
+test('faults of numbers are told in words', () => {
+  expect(readNumber('300', 'uint8')).toEqual({ ok: false, message: '300 does not fit uint8: 0 to 255.' });
+  expect(readExtent('', 'Block x')).toEqual({ ok: false, message: 'Block x must be a whole number.' });
+  expect(readExtent('99999999999', 'Grid x')).toEqual({ ok: false, message: 'Grid x is too large.' });
+});
+
+test.each([
+  ['int x = y;', 5, 4],
+  ['/* 🙂 */ x', 8, 8],
+  ['ab', 9, 2],
+])('column: %j, code point %i is UTF-16 unit %i', (line, column, offset) => {
+  expect(columnOffset(line, column)).toBe(offset);
+});
+
+test('a mark ends with its word', () => {
+  expect(wordEnd('float value = 1;', 6)).toBe(11);
+  expect(wordEnd('a + 🙂', 4)).toBe(6);
+});
+
+const parameter = (name: string, type: string, more: Partial<Parameter> = {}): Parameter => ({
+  name,
+  type,
+  kind: type.includes('*') ? 'pointer' : 'scalar',
+  dtype: type.includes('int') ? 'int32' : 'float32',
+  components: 1,
+  const: type.startsWith('const'),
+  bytes: type.includes('*') ? 8 : 4,
+  offset: 0,
+  ...more,
+});
+
+const entry = (name: string, ...parameters: Parameter[]): Entry => ({
+  name,
+  display: name,
+  parameters,
+  resources: { registers: 16 },
+});
+
+const payload: SharePayload = {
+  request: {
+    source: { text: 'x' },
+    buffers: [{ name: 'a', dtype: 'float32', shape: [8] }],
+    steps: [
+      {
+        kind: 'launch',
+        config: { grid: [1], block: [32] },
+        arguments: [
+          { kind: 'buffer', name: 'a', buffer: 'a' },
+          { kind: 'scalar', name: 'n', value: 8 },
+        ],
+      },
+    ],
+  },
+};
+
+function opened(): { draft: Draft; launch: LaunchDraft } {
+  const draft = loadPayload(payload);
+  return { draft, launch: draft.steps[0] as LaunchDraft };
+}
+
+test('a new pointer gets a buffer of its type, read where it is const', () => {
+  const { draft, launch } = opened();
+  reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('w', 'const int *'), parameter('n', 'int')));
+  const { request, problems } = build(draft);
+  expect(problems).toEqual([]);
+  expect(request.buffers?.[1]).toMatchObject({ name: 'w', dtype: 'int32', role: 'in', shape: [8] });
+});
+
+test('values survive while a parameter is away, and come back with it', () => {
+  const { draft, launch } = opened();
+  launch.arguments[1]!.value = '77';
+  reconcile(draft, launch, entry('k', parameter('a', 'float *')));
+  expect(launch.arguments.map((argument) => argument.parameter)).toEqual(['a']);
+  reconcile(draft, launch, entry('k', parameter('n', 'int'), parameter('a', 'float *')));
+  expect(launch.arguments.map((argument) => argument.value)).toEqual(['77', '']);
+});
+
+test('positional arguments follow the parameters by position and stay positional', () => {
+  const draft = loadPayload({
+    request: {
+      ...payload.request,
+      steps: [{ kind: 'launch', config: { grid: [1], block: [32] }, arguments: [{ kind: 'buffer', buffer: 'a' }, { kind: 'scalar', value: 3 }] }],
+    },
+  });
+  const launch = draft.steps[0] as LaunchDraft;
+  reconcile(draft, launch, entry('k', parameter('data', 'float *'), parameter('count', 'int')));
+  expect(launch.arguments.map((argument) => argument.parameter)).toEqual(['data', 'count']);
+  expect(build(draft).request.steps[0]).toMatchObject({ arguments: [{ kind: 'buffer', buffer: 'a' }, { kind: 'scalar', value: 3 }] });
+});
+
+test('a parameter that became a pointer gets a buffer; its old value is not sent', () => {
+  const { draft, launch } = opened();
+  reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('n', 'float *')));
+  expect(launch.arguments[1]).toMatchObject({ kind: 'buffer', buffer: 'n' });
+});
+
+test('vectors and structs have as many parts as their type', () => {
+  const { draft, launch } = opened();
+  const vector = parameter('v', 'float4', { kind: 'vector', components: 4, bytes: 16 });
+  const struct = parameter('s', 'Params', { kind: 'struct', dtype: null, bytes: 8 });
+  const kernel = entry('k', vector, struct);
+  reconcile(draft, launch, kernel);
+  launch.arguments[1]!.hex = '00ff';
+  const { problems } = build(draft, [kernel]);
+  expect(launch.arguments[0]!.values).toEqual(['0', '0', '0', '0']);
+  expect(problems).toEqual([{ field: 'steps.0.arguments.1.hex', message: 'Params has 8 bytes; 2 are given.' }]);
+});
+
+test('faults stand at their path, and unreadable text stays', () => {
+  const { draft, launch } = opened();
+  draft.buffers[0]!.shape = '4 × ?';
+  launch.block = ['x', '', ''];
+  launch.arguments[1]!.value = '1.5';
+  const { problems } = build(draft, [entry('k', parameter('a', 'float *'), parameter('n', 'int'))]);
+  expect(problems.map(({ field }) => field)).toEqual(['buffers.0.shape', 'steps.0.config.block.0', 'steps.0.arguments.1.value']);
+  expect(draft.buffers[0]!.shape).toBe('4 × ?');
+  expect(faultAt(problems, 'steps.0.config.block')).toBe('Block x must be a whole number.');
+});
+
+test('what the service refused is shown until the value changes', () => {
+  const { request } = build(opened().draft);
+  const [told] = report([{ field: 'steps.0.config.block', message: 'too many' }], request);
+  expect(stillStands(told!, request)).toBe(true);
+  const changed = opened();
+  changed.launch.block = ['64', '', ''];
+  expect(stillStands(told!, build(changed.draft).request)).toBe(false);
+});
+
+test.each([
+  ['scale<float>(float *, float)', 'scale<float>'],
+  ['void scale<(int)3>(float *)', 'scale<(int)3>'],
+  ['saxpy', 'saxpy'],
+  ['ns::k(int)', 'ns::k'],
+])('%j is called %j', (display, name) => {
+  expect(callName({ display })).toBe(name);
+});
+
+test('an entry is found by either name, spaces aside; no name means the only one', () => {
+  const kernels = [entry('_Z1kv'), { ...entry('_Z5scaleIfEvPT_'), display: 'scale<float, 2>(float *)' }];
+  expect(entryOf('scale<float,2>', kernels)).toBe(kernels[1]);
+  expect(entryOf('_Z1kv', kernels)).toBe(kernels[0]);
+  expect(entryOf('', kernels)).toBeNull();
+  expect(entryOf('', kernels.slice(1))).toBe(kernels[1]);
+});
+
+test('paths in the words of the form', () => {
+  const { request } = payload;
+  expect(fieldWords('steps.0.arguments.1.value', request)).toBe('argument n');
+  expect(fieldWords('steps.0.config.block', request)).toBe('block');
+  expect(fieldWords('buffers.0.shape', request)).toBe('buffer a, shape');
+});
