@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.isa.rows import atomic, bits, compare, control, convert, floating, halves, integer, memory, move, warp
+from emulator.isa.rows import atomic, bits, compare, control, convert, floating, halves, integer, matrix, memory, move, warp
 
 ROWS = (
     *integer.ROWS,
@@ -15,5 +15,6 @@ ROWS = (
     *memory.ROWS,
     *atomic.ROWS,
     *warp.ROWS,
+    *matrix.ROWS,
     *control.ROWS,
 )

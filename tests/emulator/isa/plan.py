@@ -11,7 +11,7 @@ from emulator.isa import Form, Row, rows
 from emulator.isa.notation import Notation, Position
 from emulator.isa.table import find, fit
 
-from .vectors import COUNT, vector
+from .vectors import COUNT, matrix_vector, vector
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,8 @@ class Case:
 
     def sources(self) -> list[np.ndarray]:
         """The bits of every source that is no literal."""
+        if self.form.opcode == "mma":
+            return [matrix_vector(kind, i) for i, kind in enumerate(self.form.sources)]
         fixed = {position for position, _ in self.constants}
         arrays = [vector(t, i) for i, t in enumerate(self.form.sources) if i not in fixed]
         if self.form.opcode in ("fma", "mad") and self.form.type in ("f32", "f64", "f16", "bf16"):
@@ -134,8 +136,8 @@ def warp_cases() -> list[Case]:
     """Shuffles with literal and with per-lane sources; votes, matches and reductions of partly active warps."""
     found = []
     for row in rows():
-        if row.kind != "warp":
-            continue
+        if row.kind != "warp" or row.notation.opcode == "wmma":
+            continue  # the layout of wmma's fragments is each implementation's own
         for spelling in row.notation.spellings():
             if "sync" not in spelling and row.notation.opcode in ("shfl", "vote"):
                 continue  # refused from sm_70 on; the same code as the `.sync` form
@@ -154,7 +156,8 @@ def warp_cases() -> list[Case]:
                     ):
                         found.append(Case(form, (*literals, (3, -1)), positions))
                 else:
-                    found.append(Case(form, (), positions, active=True))
+                    whole = form.opcode in ("mma", "movmatrix")
+                    found.append(Case(form, (), positions, active=not whole))
     return found
 
 

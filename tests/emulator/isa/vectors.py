@@ -113,3 +113,28 @@ def vector(kind: str, position: int, count: int = COUNT) -> np.ndarray:
     if position >= 2:
         values = np.where(lanes % 3 == 0, random, values)
     return values
+
+
+def matrix_vector(kind: str, position: int, count: int = COUNT) -> np.ndarray:
+    """A register of a matrix operand, a warp at a time: plain numbers, wide exponents, many zeros, rare edges."""
+    element = kind.removesuffix("x2")
+    if kind != element:
+        low, high = matrix_vector(element, 2 * position, count), matrix_vector(element, 2 * position + 1, count)
+        return low.astype("u4") | high.astype("u4") << np.uint32(16)
+    if kind not in ("f16", "bf16", "tf32", "f32", "f64"):
+        return random_bits(kind, 400 + position, count)
+    layout = "f32" if kind == "tf32" else kind
+    random = np.random.Generator(np.random.PCG64(500 + position))
+    bits, exponent_bits = _LAYOUT[layout]
+    bias = (1 << (exponent_bits - 1)) - 1
+    warp = np.arange(count) // 32 * 64 // (count // 32)
+    spread = np.where(warp < 12, 1, np.where(warp < 32, 6, np.where(warp < 44, 14, min(bias, 120))))
+    exponent = np.clip(bias + random.integers(-(1 << 20), 1 << 20, count) % (2 * spread + 1) - spread, 0, 2 * bias)
+    raw = random.integers(0, 1 << 64, count, dtype="u8")
+    fraction = raw >> np.uint64(65 - bits + exponent_bits)
+    values = (raw & np.uint64(1)) << np.uint64(bits - 1) | exponent.astype("u8") << np.uint64(bits - 1 - exponent_bits)
+    values |= fraction
+    values[(warp >= 56) & (random.random(count) < 0.5)] = 0
+    special = (warp >= 60) & (random.random(count) < 0.06)
+    chosen = edges(layout)[random.integers(0, len(edges(layout)), count)]
+    return np.where(special, chosen, values).astype(f"u{bits // 8}")
