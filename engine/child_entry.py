@@ -9,6 +9,7 @@ from engine.devices import DEVICES
 from engine.emission import Emission, Emit
 from engine.languages import LANGUAGES
 from engine.launch import launch_job as _launch
+from engine.rehearsal import rehearse
 from protocol.run import CompileJob, LaunchRequest
 
 DEADLINE_SECONDS = 9.0
@@ -28,13 +29,14 @@ def launch_job(
 
 
 def prewarm_compile() -> None:
-    """Loads the compilers and the devices' code generators."""
+    """Loads the compilers and takes a small run through the compile step, and what follows from it."""
     for language in LANGUAGES:
         language.prewarm()
     prewarm_launch()
 
 
 def prewarm_launch() -> None:
-    """Loads what runs kernels."""
+    """Loads the devices and takes a small run through every stage of a launch."""
     for _, device in DEVICES:
         device.prewarm()
+    rehearse()

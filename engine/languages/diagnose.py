@@ -19,7 +19,8 @@ MAX_RELATED = 12
 
 _NAME_MAP = "__nv_name_map"
 _EXPRESSION = "#pragma nv_mangled_name "
-_MISSING = re.compile(r'^cannot open source file "(?P<header>.*)"$')
+# After the name comes why, where the file exists: "Permission denied", "not a regular file".
+_MISSING = re.compile(r'^cannot open source file "(?P<header>.*)"(?:: [\w ]+)?$')
 _PLACE = re.compile(r"^(?P<what>.*?)(?: at line (?P<line>\d+)(?: of (?P<file>\S+?))?)?$")
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "remark": "note", "note": "note"}
 _UNREADABLE = "unrecognized token"

@@ -70,6 +70,7 @@ CASES = {
     "containers": Case("\n#include <vector>\n" + KERNEL, "<vector> does not exist", 2, 10, 18, help="cuda::std::array"),
     "in libcu++": Case("#include <array>\n" + KERNEL, "<array> of the host's library", 1, help="<cuda/std/array>"),
     "own file": Case('#include "mine.h"\n' + KERNEL, 'cannot open "mine.h"', 1, 10, 18, help="one file"),
+    "folder": Case('#include "/dev/null"\n' + KERNEL, 'cannot open "/dev/null"', 1, 10, 21),
     "absolute path": Case('#include "/no/such/file"\n' + KERNEL, 'cannot open "/no/such/file"', 1, 10, 25),
     "thrust": Case("#include <thrust/sort.h>\n" + KERNEL, "<thrust/sort.h> cannot be used", 1, 10, help="cub/block"),
     "itself": Case("#include __FILE__\n" + KERNEL, "includes itself", 1),
