@@ -29,7 +29,7 @@ _LONGEST_STRING = 1 << 16
 _active: dict[int, Service] = {}
 
 
-class BadAddress(Exception):
+class BadAddress(LookupError):
     """A service was given an address that is in no memory of the launch."""
 
 

@@ -1,0 +1,110 @@
+"""Orders of blocks, shapes of values and layouts of threads are what a brute-force look says they are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.analysis import shapes
+from emulator.analysis.cfg import loop_aware_order
+from emulator.analysis.gang import Gang
+from emulator.analysis.shapes import AbstractScalars, Shape, affine, uniform, wrap
+
+SCALARS = AbstractScalars()
+GRAPHS = st.integers(1, 12).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, n - 1), max_size=3, unique=True), min_size=n, max_size=n)
+)
+
+
+def reachable(successors: list[list[int]], start: int) -> set[int]:
+    seen, stack = {start}, [start]
+    while stack:
+        for node in successors[stack.pop()]:
+            if node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return seen
+
+
+@settings(max_examples=200, deadline=None)
+@given(GRAPHS)
+def test_order_is_topological_but_for_cycles(successors: list[list[int]]) -> None:
+    order, _ = loop_aware_order(successors, 0)
+    assert order[0] == 0
+    assert sorted(order) == sorted(reachable(successors, 0))
+    position = {node: index for index, node in enumerate(order)}
+    for node in order:
+        for target in successors[node]:
+            assert position[target] > position[node] or node in reachable(successors, target)
+
+
+def test_loops_are_contiguous_and_exits_follow() -> None:
+    # 0 → 1; 1 → 2 | 5; 2 → 3 | 4; 3 → 1; 4 → 1; 5 is the exit
+    order, irreducible = loop_aware_order([[1], [5, 2], [3, 4], [1], [1], []], 0)
+    assert order[-1] == 5 and set(order[1:5]) == {1, 2, 3, 4}
+    assert not irreducible
+
+
+def test_two_entries_are_irreducible() -> None:
+    assert loop_aware_order([[1, 2], [2], [1, 3], []], 0)[1]
+
+
+def lanes_of(shape: Shape) -> list[int]:
+    """The value of each lane of a shape with known scalars."""
+    assert isinstance(shape.base, int) and isinstance(shape.step, int) and isinstance(shape.rest, int)
+    if shape.kind == "uniform":
+        return [shape.base] * 4
+    axis = shape.axis or (0,) * len(shape.pattern)
+    narrow = [wrap(shape.base + p + shape.step * a, 32) for p, a in zip(shape.pattern, axis, strict=True)]
+    if shape.kind == "affine":
+        return narrow
+    extended = [v if shape.signed else v & 0xFFFFFFFF for v in narrow]
+    return [wrap(v * shape.scale + shape.rest, 64) for v in extended]
+
+
+WORDS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-40, 40))
+AFFINE = st.builds(
+    lambda base, pattern: affine(base, tuple(pattern), 0, SCALARS),
+    WORDS, st.lists(st.integers(-100, 100), min_size=4, max_size=4),
+)  # fmt: skip
+NARROW = st.one_of(AFFINE, st.builds(lambda v: uniform("i32", v), WORDS))
+
+
+def check(result: Shape | None, expected: list[int], bits: int) -> None:
+    if result is not None:
+        assert lanes_of(result) == [wrap(value, bits) for value in expected]
+
+
+@settings(max_examples=300, deadline=None)
+@given(NARROW, NARROW, st.integers(0, 31), st.integers(-9, 9), st.booleans())
+def test_algebra_is_lane_wise(a: Shape, b: Shape, count: int, factor: int, signed: bool) -> None:
+    x, y = lanes_of(a), lanes_of(b)
+    pairs = list(zip(x, y, strict=True))
+    check(shapes.add(a, b, SCALARS), [p + q for p, q in pairs], 32)
+    check(shapes.add(a, b, SCALARS, -1), [p - q for p, q in pairs], 32)
+    check(shapes.multiply(a, b, SCALARS), [p * q for p, q in pairs], 32)
+    check(shapes.bitwise_and(a, b, SCALARS), [p & q for p, q in pairs], 32)
+    check(shapes.bitwise_or(a, b, SCALARS), [p | q for p, q in pairs], 32)
+    check(
+        shapes.shift_right(a, count, signed, SCALARS),
+        [(p if signed else p & 0xFFFFFFFF) >> count for p in x], 32,
+    )  # fmt: skip
+    wide = shapes.widen(a, signed, factor)
+    check(wide, [(p if signed else p & 0xFFFFFFFF) * factor for p in x], 64)
+    if wide is not None:
+        check(shapes.narrow(wide, SCALARS), lanes_of(wide), 32)
+        check(shapes.add(wide, uniform("i64", 12345), SCALARS), [p + 12345 for p in lanes_of(wide)], 64)
+
+
+@pytest.mark.parametrize("block", [(32, 1, 1), (16, 16, 1), (8, 4, 2), (24, 5, 1), (7, 1, 1), (1, 64, 1), (33, 2, 1)])
+def test_layouts_agree_with_coordinates(block: tuple[int, int, int]) -> None:
+    gang = Gang(block)
+    for axis in range(3):
+        layout = gang.layout(axis)
+        if layout.pattern is None:
+            continue
+        for number in range(gang.count):
+            for lane in range(min(32, gang.threads - 32 * number)):
+                want = gang.coordinate(axis, 32 * number + lane)
+                assert layout.bases[number] + layout.pattern[lane] == want
