@@ -56,6 +56,13 @@ class Queue:
         self._sending.shutdown()
         self._sender.close()
 
+    async def warm(self) -> None:
+        """Makes the first message as quick as the others; runs wait for it, the start of the server does not."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._sending, self._sender.warm)
+        except Exception as error:
+            log.warning("sender not warm", error=str(error))
+
     async def take_token(self, kind: str, client: str, per_second: float, burst: int) -> None:
         """Raises TooMany where the client has used up its share."""
         wait = float(

@@ -83,6 +83,8 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         sender = Sender(open_celery(settings))
         queue = Queue(client, Claims(blocking, ending, settings), sender, settings)
         stack.callback(queue.close)
+        warming = asyncio.create_task(queue.warm())
+        stack.push_async_callback(asyncio.wait, [warming])
         hub = Hub(connect(settings.redis, retries=1))
         await hub.start()
         stack.push_async_callback(hub.stop)

@@ -5,6 +5,7 @@ import threading
 from celery import Celery
 from kombu.entity import Queue
 
+from store.identifiers import new_id
 from store.settings import Settings
 
 RUN_TASK = "warpyard.run"
@@ -45,6 +46,13 @@ class Sender:
         self._connection = celery.connection_for_write()
         self._producer = celery.amqp.Producer(self._connection)
         self._lock = threading.Lock()
+
+    def warm(self) -> None:
+        """Sends one message to nobody: the first one loads half of kombu, which takes 200 ms and more."""
+        queue = f"warpyard.warm-{new_id()}"
+        self._send(RUN_TASK, "", queue, 1.0)
+        with self._lock:
+            self._connection.default_channel.queue_delete(queue)
 
     def run(self, run_id: str, queue: str) -> None:
         self._send(RUN_TASK, run_id, queue, None)

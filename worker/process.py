@@ -10,14 +10,17 @@ import functools
 import os
 import socket
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 
 import structlog
 from celery import Celery
-from celery.signals import worker_shutting_down
+from celery.platforms import SecurityWarning
+from celery.signals import setup_logging, worker_shutting_down
 
 from sandbox import inspection, pipeline
+from sandbox.keys import processor_key, toolchain_key
 from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
 from sandbox.pipeline import PipelineLimits
 from sandbox.stores import Stores
@@ -51,6 +54,7 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
         stack.callback(engine.dispose)
         with engine.connect():
             pass
+        toolchain_key(), processor_key()
         stores = Stores(cache=open_cache(settings), blobs=open_blobs(settings))
         try:
             box = stack.enter_context(Sandbox(profiles=_profiles(queues)))
@@ -107,12 +111,14 @@ def consume(celery: Celery, name: str, queues: tuple[str, ...], slots: int, stop
         stopping.set()
 
     worker_shutting_down.connect(stop, weak=False)
+    setup_logging.connect(_keep_our_logging, weak=False)
+    # It fears pickled messages; ours are ids as JSON, and namespaces may need root.
+    warnings.simplefilter("ignore", SecurityWarning)
     consumer = celery.Worker(
         hostname=f"warpyard@{name}",
         pool_cls="threads",
         concurrency=slots,
         queues=list(queues),
-        loglevel="WARNING",
         without_gossip=True,
         without_mingle=True,
         without_heartbeat=True,
@@ -122,6 +128,10 @@ def consume(celery: Celery, name: str, queues: tuple[str, ...], slots: int, stop
     log.info("worker ready", queues=list(queues), slots=slots)
     consumer.start()
     return int(consumer.exitcode or 0)
+
+
+def _keep_our_logging(**_: object) -> None:
+    """Celery sets no logging up where somebody is connected to this signal."""
 
 
 def _plain(method: Callable[[str], None]) -> Callable[[str], None]:
