@@ -1,14 +1,15 @@
 """The tensor core's product of two small matrices, with the rounding that Hopper's hardware has.
 
 Measured on one H200, bit for bit: the products of one instruction and the accumulator are cut off (not rounded) at
-2⁻²⁵ of the power of two of the largest of them, summed exactly, and the sum is rounded once: towards zero for a
-float accumulator, to nearest for a float16 one. Doubles are a chain of fused multiply-adds in the order of k.
+2⁻²⁵ of the power of two of the largest of them (by the operands' exponents), summed exactly, and the sum is rounded
+once: towards zero for a float accumulator, to nearest for a float16 one. A zero is always +0. Doubles are a chain of fused multiply-adds in the order of k.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from emulator.isa.builder import Value
 from emulator.isa.fragments import PARTS
@@ -18,6 +19,7 @@ from emulator.isa.warps import WARP
 
 _CUT = 25  # bits kept below the largest term's power of two
 _NONE = -4000  # exponent of a zero
+_LEAST = {"f16": -14}  # exponent of subnormal numbers, where it is not that of single precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +53,21 @@ def _elements(x: Lanes, registers: Sequence[Value], kind: str) -> list[Value]:
     return found
 
 
-def _exponent(x: Lanes, a: Value) -> Value:
-    """The power of two of a float (i32), far below all others for zero."""
-    tiny = x.fcmp("olt", x.fabs(a), x.const("float", 2.0**-126))
-    raised = x.select(tiny, x.binary("fmul", a, x.const("float", 2.0**24)), a)
-    field = x.and_(x.lshr(x.bitcast(raised, "i32"), x.const("i32", 23)), x.const("i32", 0xFF))
-    exponent = x.sub(field, x.select(tiny, x.const("i32", 127 + 24), x.const("i32", 127)))
+def _exponent(x: Lanes, a: Value, least: int) -> Value:
+    """The power of two (i32) of a float that holds a number of a format whose subnormal numbers share `least`.
+
+    Far below all others for zero.
+    """
+    field = x.and_(x.lshr(x.bitcast(a, "i32"), x.const("i32", 23)), x.const("i32", 0xFF))
+    exponent = x.smax(x.sub(field, x.const("i32", 127)), x.const("i32", least))
     return x.select(x.fcmp("oeq", a, x.const("float", 0.0)), x.const("i32", _NONE), exponent)
 
 
 def _operand(x: Lanes, registers: Sequence[Value], kind: str) -> Operand:
     values = _elements(x, registers, kind)
-    return Operand(values, [] if kind in ("s8", "u8") else [_exponent(x, value) for value in values])
+    if kind in ("s8", "u8"):
+        return Operand(values, [])
+    return Operand(values, [_exponent(x, value, _LEAST.get(kind, -126)) for value in values])
 
 
 def _sources(k: int, parts: int, row_half: int, column: int) -> tuple[list[int], int, list[int], int]:
@@ -77,13 +82,32 @@ def _sources(k: int, parts: int, row_half: int, column: int) -> tuple[list[int],
 def tile(
     x: Lanes,
     kinds: tuple[str, str],
-    a_registers: Sequence[Value],
-    b_registers: Sequence[Value],
+    a: Sequence[Value],
+    b: Sequence[Value],
     c: Sequence[Value],
     half: bool = False,
     saturate: bool = False,
-) -> list[Value]:
+) -> tuple[Value, ...]:
     """The four values of D = A·B + C (16 × 8) of each lane; C and D as float, as 16 bits (`half`), or as i32."""
+    name = ".".join(("mma", *kinds, f"b{len(b)}", "half" * half or "whole", "clamped" * saturate or "plain"))
+    a_end, b_end = len(a), len(a) + len(b)
+
+    def body(inner: Lanes, arguments: Sequence[Value]) -> Sequence[Value]:
+        split = arguments[:a_end], arguments[a_end:b_end], arguments[b_end:]
+        return _tile(inner, kinds, *split, half, saturate)
+
+    return outlined(x, name, body, [*a, *b, *c])
+
+
+def _tile(
+    x: Lanes,
+    kinds: tuple[str, str],
+    a_registers: Sequence[Value],
+    b_registers: Sequence[Value],
+    c: Sequence[Value],
+    half: bool,
+    saturate: bool,
+) -> list[Value]:
     a, b = _operand(x, a_registers, kinds[0]), _operand(x, b_registers, kinds[1])
     parts = PARTS[kinds[0]]
     depth = len(b.values) * 4
@@ -120,7 +144,7 @@ def _power(x: Lanes, exponent: Value) -> Value:
 def _float_sum(
     x: Lanes, pairs: Sequence[tuple[Value, Value]], exponents: Sequence[Value], c: Value, half: bool
 ) -> Value:
-    top = _exponent(x, c)
+    top = _exponent(x, c, -14 if half else -126)
     for exponent in exponents:
         top = x.smax(top, exponent)
     # Where everything is zero any scale will do.
@@ -135,7 +159,7 @@ def _float_sum(
         total = x.binary("fadd", total, x.call("llvm.trunc", x.binary("fmul", product, up)))  # exact: below 2³²
     finite = x.fcmp("olt", x.fabs(plain), x.const_bits("double", 0x7FF0000000000000))
     if half:
-        return from_double(x, x.select(finite, x.binary("fmul", total, down), plain), "f16")
+        return _positive_zero(x, from_double(x, x.select(finite, x.binary("fmul", total, down), plain), "f16"))
     # Cut to the float's 24 bits, then scaled: exact save where the result is subnormal.
     cut = x.bitcast(x.and_(x.bitcast(total, "i64"), x.const("i64", -(1 << 29))), "double")
     value = x.select(finite, x.binary("fmul", cut, down), plain)
@@ -143,7 +167,39 @@ def _float_sum(
     residual = x.binary("fsub", value, x.cast(result, "fpext", "double"))
     overflow = x.fcmp("oeq", x.fabs(result), x.const_bits("float", 0x7F800000))
     toward_zero = x.nudge(result, x.select(overflow, x.const("double", 0.0), residual), "rz")
-    return x.canonical(toward_zero)
+    return x.bitcast(_positive_zero(x, x.bitcast(x.canonical(toward_zero), "i32")), "float")
+
+
+def _positive_zero(x: Lanes, bits: Value) -> Value:
+    """−0 as +0."""
+    sign = 1 << (bits.bits - 1)
+    return x.select(x.icmp("eq", bits, x.const(bits.type, sign)), x.const(bits.type, 0), bits)
+
+
+def outlined(
+    x: Lanes, name: str, body: Callable[[Lanes, Sequence[Value]], Sequence[Value]], arguments: Sequence[Value]
+) -> tuple[Value, ...]:
+    """Calls `body` as a function of its own, defined once a module: kernels repeat such products by the dozen.
+
+    Arguments and results are vectors; `name` stands for the body and the arguments' number and types.
+    """
+    lines: list[str] = []
+    numbers = count()
+    inner = Lanes(x.width, lambda line: lines.append(f"  {line}"), lambda: f"%t{next(numbers)}", x.declare)
+    parameters = [Value(f"%a{index}", value.type, x.width) for index, value in enumerate(arguments)]
+    results = [inner.splat(value) for value in body(inner, parameters)]
+    aggregate = "{ " + ", ".join(value.llvm_type for value in results) + " }"
+    packed = "poison"
+    for index, value in enumerate(results):
+        lines.append(f"  %r{index} = insertvalue {aggregate} {packed}, {value}, {index}")
+        packed = f"%r{index}"
+    head = f"define internal {aggregate} @{name}({', '.join(str(p) for p in parameters)}) noinline nounwind {{"
+    x.declare("\n".join([head, *lines, f"  ret {aggregate} {packed}", "}"]))
+    call = x.fresh()
+    x.emit(f"{call} = call {aggregate} @{name}({', '.join(str(x.splat(v)) for v in arguments)})")
+    return tuple(
+        x._put(f"extractvalue {aggregate} {call}, {index}", value.type, x.width) for index, value in enumerate(results)
+    )
 
 
 def double_tile(x: Lanes, a: Value, b: Value, c: Sequence[Value]) -> list[Value]:

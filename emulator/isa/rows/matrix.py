@@ -23,7 +23,7 @@ def _accumulate(
     half = len(c) == 2
     values = [part for register in c for part in halves(x, register)] if half else c
     d = tile(x, kinds, a, b, values, half, saturate)
-    return [pack(x, d[0], d[1]), pack(x, d[2], d[3])] if half else d
+    return [pack(x, d[0], d[1]), pack(x, d[2], d[3])] if half else list(d)
 
 
 def _operand_kinds(f: Form) -> tuple[str, str]:
