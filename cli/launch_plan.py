@@ -83,14 +83,20 @@ def plan(compile_request: CompileRequest, entry: Entry, typed: Typed, device: st
         ],
         "device": device,
     }
-    names = [(f"buffers.{index}", f"--arg {argument.name}") for index, argument in enumerate(declared)]
-    names += [
-        (f"steps.0.arguments.{index}", f"--arg {parameter.name}") for index, parameter in enumerate(entry.parameters)
-    ]
     try:
         return read(RunRequest, json.dumps(request))
     except Unreadable as error:
-        raise refusal(error, [*names, *NAMES]) from None
+        raise refusal(error, typed_names(entry, typed)) from None
+
+
+def typed_names(entry: Entry, typed: Typed) -> list[tuple[str, str]]:
+    """Paths in the request that `plan` makes, each with what the user typed there."""
+    declared = [argument.name for argument in typed.arguments if isinstance(argument, GivenBuffer)]
+    return [
+        *((f"buffers.{index}", f"--arg {name}") for index, name in enumerate(declared)),
+        *((f"steps.0.arguments.{index}", f"--arg {item.name}") for index, item in enumerate(entry.parameters)),
+        *NAMES,
+    ]
 
 
 NAMES = (

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from cli.terminal import Terminal, diagnostic_text, excerpt, plain
+from cli.usage import as_typed
 from protocol.events import BufferRead, Checked, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
 from protocol.kernel import Entry, Occupancy
 from protocol.result import RunResult
@@ -18,14 +19,20 @@ FIRST_ELEMENTS = 8
 class Live:
     """Shows events as they come: what was found goes to `errors`, what the kernel printed to `out`."""
 
-    def __init__(self, out: Terminal, errors: Terminal, request: RunRequest, file: str) -> None:
-        self._out, self._errors, self._file = out, errors, file
+    def __init__(
+        self, out: Terminal, errors: Terminal, request: RunRequest, file: str, names: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """`names`: paths in the request and what the user typed there."""
+        self._out, self._errors, self._file, self._names = out, errors, file, names
         self._source = request.source.text
 
     def __call__(self, event: Event) -> None:
         match event:
             case Diagnosed():
-                self._errors.line(diagnostic_text(self._errors, event.diagnostic, self._source, self._file))
+                diagnostic = event.diagnostic
+                if diagnostic.field:
+                    diagnostic = diagnostic.model_copy(update={"field": as_typed(diagnostic.field, self._names)})
+                self._errors.line(diagnostic_text(self._errors, diagnostic, self._source, self._file))
             case Found():
                 self._errors.line(finding_text(self._errors, event, self._source, self._file))
             case Printed():
@@ -41,7 +48,7 @@ def launch_line(event: Launched) -> str:
     shared = f" · {event.dynamic_shared_bytes:,} B dynamic shared" if event.dynamic_shared_bytes else ""
     return (
         f"{plain(event.entry)} · grid {_extents(event.grid)} × block {_extents(event.block)}{shared} · "
-        f"{event.device_name}"
+        f"{plain(event.device_name)}"
     )
 
 
@@ -82,8 +89,10 @@ def summary(
     """
     lines = [_buffer_line(terminal, event, blob(event.digest)) for event in result.buffers]
     lines += [_check_line(terminal, check) for check in result.checks]
-    if result.launches and result.launches[0].occupancy:
-        lines.append(occupancy_line(result.launches[0].occupancy))
+    several = len(result.launches) > 1
+    for launch in result.launches:
+        if launch.occupancy is not None:
+            lines.append(f"{f'{plain(launch.entry)}: ' if several else ''}{occupancy_line(launch.occupancy)}")
     if result.timings:
         lines.append(_times_line(result, fresh))
     if finished.verdict == "ok":
@@ -147,11 +156,12 @@ def _times_line(result: RunResult, fresh: bool) -> str:
             clock = timed.clock
     emulated = any(launch.device == "emulator" for launch in result.launches)
     note = " (GPU events)" if clock == "gpu-events" else " (emulator on the CPU, not GPU time)" if emulated else ""
-    cached = " (from the cache)" if result.compiled and result.compiled.cached and not fresh else ""
-    notes = {"run": note, "compile": cached}
-    return "time  " + " · ".join(
-        f"{stage} {milliseconds(stages[stage])}{notes.get(stage, '')}" for stage in STAGES if stage in stages
-    )
+    parts = [
+        f"{stage} {milliseconds(stages[stage])}{note if stage == 'run' else ''}" for stage in STAGES if stage in stages
+    ]
+    if result.compiled and result.compiled.cached and not fresh:
+        parts.insert(0, "compiled before")
+    return "time  " + " · ".join(parts)
 
 
 STAGES = ("compile", "jit", "sandbox", "setup", "run", "transfer", "total")

@@ -1,6 +1,7 @@
 """`warpyard run`: one kernel launch in the terminal, in the same sandbox as on the server and without one."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,7 +89,7 @@ def run(
         entry=entry,
     )
 
-    from cli.launch_plan import Typed, choose_entry, plan
+    from cli.launch_plan import Typed, choose_entry, plan, typed_names
     from cli.local import inspect, load_uploads
 
     with opened() as local:
@@ -97,8 +98,11 @@ def run(
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
         uploads = load_uploads(local, given)
         typed = Typed(given, entry, grid, block, shared, uploads)
-        request = plan(compilation, choose_entry(report.entries, entry), typed, chosen)
-        raise typer.Exit(_perform(local, request, shown, chosen, kept, as_json, 0 if report.cached else report.seconds))
+        kernel = choose_entry(report.entries, entry)
+        request = plan(compilation, kernel, typed, chosen)
+        names = typed_names(kernel, typed)
+        seconds = 0.0 if report.cached else report.seconds
+        raise typer.Exit(_perform(local, request, shown, chosen, kept, as_json, seconds, names))
 
 
 def _save_targets(save: list[str] | None) -> dict[str, Path]:
@@ -134,6 +138,7 @@ def _perform(
     kept: dict[str, Path],
     as_json: bool,
     compiled_in: float = 0.0,
+    names: Sequence[tuple[str, str]] = (),
 ) -> int:
     """Runs the request, shows it and returns the exit code."""
     from cli.local import perform
@@ -145,7 +150,8 @@ def _perform(
     for name in kept:
         if name not in readable:
             raise Refused(f"--save {name}: not a buffer that is read back (there are: {', '.join(sorted(readable))})")
-    live = Live(output(), errors(), request, shown)
+    out = output()
+    live = Live(out, errors(), request, shown, names)
     first: list[Event] = [Timed(stage="compile", seconds=compiled_in)] if compiled_in else []
     result, finished = perform(local, request, device, (lambda event: None) if as_json else live, first)
     for name, path in kept.items():
@@ -154,8 +160,8 @@ def _perform(
         whole = {"request": request.model_dump(mode="json"), "result": result.model_dump(mode="json")}
         typer.echo(json.dumps(whole, ensure_ascii=False))
     else:
-        for line in summary(output(), result, finished, local.stores.blobs.get, fresh=bool(first)):
-            output().line(line)
+        for line in summary(out, result, finished, local.stores.blobs.get, fresh=bool(first)):
+            out.line(line)
     return 0 if finished.verdict == "ok" and all(check.passed for check in result.checks) else 1
 
 

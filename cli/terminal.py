@@ -16,18 +16,22 @@ class Terminal:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._at_start = True
         self._colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def paint(self, style: str, text: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if self._colour else text
 
     def line(self, text: str = "") -> None:
-        print(text, file=self._stream, flush=True)
+        """A line of ours, on a line of its own."""
+        print("" if self._at_start else "\n", text, sep="", file=self._stream, flush=True)
+        self._at_start = True
 
     def text(self, text: str) -> None:
         """Text of a kernel's own, as it comes and without control characters."""
         self._stream.write(plain(text))
         self._stream.flush()
+        self._at_start = text.endswith("\n") if text else self._at_start
 
 
 def plain(text: str) -> str:

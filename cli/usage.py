@@ -25,7 +25,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def refusal(error: "Unreadable", names: Sequence[tuple[str, str]]) -> Refused:
     """The first fault of a request, its field named as the user typed it. `names`: (path, what was typed there)."""
     fault = error.faults[0]
+    place = as_typed(fault.field, names)
+    return Refused(f"{place}: {fault.message}" if place else fault.message)
+
+
+def as_typed(field: str, names: Sequence[tuple[str, str]]) -> str:
+    """A field of the request as what the user typed for it; the field itself where nothing was typed."""
     for path, typed in names:
-        if fault.field == path or fault.field.startswith(f"{path}."):
-            return Refused(f"{typed}: {fault.message}")
-    return Refused(f"{fault.field}: {fault.message}" if fault.field else fault.message)
+        if field == path or field.startswith(f"{path}."):
+            return typed
+    return field

@@ -135,7 +135,7 @@ def test_bad_usage_ends_with_2_and_names_what_is_wrong(
 @pytest.mark.parametrize(
     ("source", "extra", "said"),
     [
-        ("__device__ int nothing() { return 1; }", (), "the source holds no __global__ function that can be launched"),
+        ("__device__ int nothing() { return 1; }", (), "error: the source defines no kernel that can be launched"),
         (SAXPY, ("--device", "gpu"), "it cannot launch on a GPU yet"),
     ],
 )
