@@ -7,9 +7,9 @@ from emulator.analysis.operands import uses
 from emulator.isa.builder import FLOATS
 from emulator.lowering import abi
 from emulator.lowering.control import ChainControl, Control
-from emulator.lowering.instructions import problem_of
 from emulator.lowering.kernel import KernelLowering
 from emulator.lowering.memory import Mask
+from emulator.lowering.memory_instructions import problem_of
 from emulator.lowering.registers import Slot
 from emulator.syntax.nodes import Instruction, RegisterOperand
 

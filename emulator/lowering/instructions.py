@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
-from emulator.analysis.operands import CARRY, destination_count, is_sink, registers_of
-from emulator.analysis.rules import evaluate, tag_of
-from emulator.analysis.shapes import Shape, uniform
+from emulator.analysis.operands import CARRY, destination_count, is_sink
+from emulator.analysis.rules import evaluate
 from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
-from emulator.lowering.access import Access, access_of
-from emulator.lowering.addresses import Addresses
-from emulator.lowering.atomics import AtomicLowering
-from emulator.lowering.barrier import BarrierLowering
-from emulator.lowering.emitter import Emitter
-from emulator.lowering.local import LocalLowering
-from emulator.lowering.memory import Mask, MemoryLowering
+from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
+from emulator.lowering.memory import Mask
+from emulator.lowering.memory_instructions import (
+    Context,
+    LoweringProblem,
+    MemoryInstructions,
+    flatten,
+    names_of,
+    problem_of,
+)
 from emulator.lowering.nans import is_lazy, passes, tolerates
-from emulator.lowering.registers import RegisterFile
 from emulator.lowering.service import ServiceLowering
-from emulator.lowering.sites import SiteTable
 from emulator.syntax.nodes import (
-    AddressOperand,
-    ImmediateOperand,
     Instruction,
     Operand,
-    PairOperand,
     Problem,
     RegisterOperand,
-    SymbolOperand,
-    VectorOperand,
 )
 
 # Hints to the hardware, and orderings that hold anyway.
@@ -43,39 +36,9 @@ _NO_EFFECT = frozenset({
 })  # fmt: skip
 
 
-class LoweringProblem(Exception):
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-def problem_of(instruction: Instruction, message: str, help: str | None = None) -> LoweringProblem:
-    return LoweringProblem(Problem(message, instruction.line, instruction.location, instruction.form, help))
-
-
-@dataclass(slots=True)
-class Context:
-    """What the lowering of one function shares."""
-
-    emitter: Emitter
-    registers: RegisterFile
-    addresses: Addresses
-    barriers: BarrierLowering
-    sites: SiteTable
-    used: set[str]  # registers that some instruction reads
-    raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
-
-
-class InstructionLowering:
+class InstructionLowering(MemoryInstructions):
     def __init__(self, context: Context) -> None:
-        self.context = context
-        self.emitter = context.emitter
-        self.lanes = context.emitter.lanes
-        self.registers = context.registers
-        self.addresses = context.addresses
-        self.memory = MemoryLowering(self.emitter, self.registers, self.addresses)
-        self.local = LocalLowering(self.emitter, self.addresses, self.memory)
-        self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory)
+        super().__init__(context)
         self.service = ServiceLowering(self.emitter, self.registers, context.sites)
         self._special: dict[str, Callable[[Instruction, Mask], None]] = {
             "ld": self._load, "ldu": self._load, "st": self._store, "atom": self._atomic, "red": self._atomic,
@@ -87,7 +50,11 @@ class InstructionLowering:
     def lower(self, instruction: Instruction, mask: Mask) -> None:
         """Emits one instruction under the block's mask. Raises LoweringProblem where it is not supported."""
         handler = self._special.get(instruction.opcode)
-        if instruction.opcode not in ("copy", "call", "trap"):
+        if is_matrix_access(instruction):
+            if not is_legal(instruction):
+                raise problem_of(instruction, f"{instruction.form} is not supported", LEGAL)
+            handler = self._matrix
+        elif instruction.opcode not in ("copy", "call", "trap"):
             form = lookup(instruction)
             if isinstance(form, Problem):
                 raise LoweringProblem(form)
@@ -117,7 +84,8 @@ class InstructionLowering:
         guard = self.lanes.splat(self._guard(instruction))
         bits = emitter.put(f"bitcast {guard} to i{emitter.width}")
         word = emitter.put(f"and i{emitter.width} {bits}, {mask.word}")
-        names = [name for operand in instruction.operands[: destination_count(instruction)] for name in _names(operand)]
+        targets = instruction.operands[: destination_count(instruction)]
+        names = [name for target in targets for name in names_of(target)]
         old = {name: self.registers.read(name) for name in names}
         some, after = emitter.new_label("guarded"), emitter.new_label("unguarded")
         start = emitter.label
@@ -145,12 +113,12 @@ class InstructionLowering:
         if instruction.guard is None and len(form.destinations) == 1 and not careful:
             symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)
         if symbolic is not None:
-            (target,) = _flatten(instruction.operands[:1])
+            (target,) = flatten(instruction.operands[:1])
             if not is_sink(target):
                 self._write_shape(target, symbolic)
             return
         count = destination_count(instruction)
-        sources = _flatten(instruction.operands[count:])
+        sources = flatten(instruction.operands[count:])
         types = [LLVM_TYPES[t] for t in form.sources]
         if form.sources[-1:] == ("cc",):
             sources.append(RegisterOperand(CARRY))
@@ -166,34 +134,12 @@ class InstructionLowering:
         self.lanes.lazy_nan = is_lazy(form)
         results = form.lower(self.lanes, values, active)
         self.lanes.lazy_nan = False
-        targets = _flatten(instruction.operands[:count])
+        targets = flatten(instruction.operands[:count])
         if form.destinations[-1:] == ("cc",):
             targets.append(RegisterOperand(CARRY))
         for target, type, result in zip(targets, form.destinations, results, strict=True):
             if not is_sink(target):
                 self._write(instruction, target, result, type[0] == "s")
-
-    def _has_raw_source(self, instruction: Instruction) -> bool:
-        return any(name in self.context.raw for o in instruction.operands for name in registers_of(o))
-
-    def _raw_source(self, operand: Operand, type: str) -> Value:
-        if is_sink(operand):
-            return self.lanes.const(type, 0)
-        return self.registers.typed(operand, type)
-
-    def _source(self, operand: Operand, type: str) -> Value:
-        """A source whose NaNs are the hardware's."""
-        if not isinstance(operand, RegisterOperand) or operand.name not in self.context.raw:
-            return self._raw_source(operand, type)
-        single = self.lanes.canonical(self.registers.typed(operand, "float"))
-        return self.registers.convert(single, type)
-
-    def _write_shape(self, target: Operand, shape: Shape) -> None:
-        assert isinstance(target, RegisterOperand)
-        if self.registers.shape(target.name).type == shape.type:
-            self.registers.write(target.name, shape)
-        else:
-            self.registers.write_value(target.name, self.registers.value(shape))
 
     def _write(self, instruction: Instruction, target: Operand, value: Value, signed: bool = False) -> None:
         """Writes a result; lanes whose guard is false keep their value."""
@@ -217,123 +163,6 @@ class InstructionLowering:
         else:
             read = self._raw_source if passes(instruction) else self._source
             self.registers.write_value(target.name, read(source, type), instruction.types[-1][0] == "s")
-
-    # Memory.
-
-    def _address(self, instruction: Instruction, position: int, space: str) -> Shape:
-        operand = instruction.operands[position]
-        if not isinstance(operand, AddressOperand):
-            raise problem_of(instruction, f"{instruction.form} needs an address in brackets")
-        return self.addresses.shape(operand, space)
-
-    def _load(self, instruction: Instruction, mask: Mask) -> None:
-        access = access_of(instruction)
-        targets = _flatten(instruction.operands[:1])
-        address = instruction.operands[1]
-        site = self.context.sites.add(instruction, access.space, "read")
-        if len(targets) != access.count:
-            raise problem_of(instruction, f"{instruction.form} needs {access.count} destinations")
-        if (
-            access.space == "param"
-            and isinstance(address, AddressOperand)
-            and address.base is not None
-            and self.registers.special.is_parameter(address.base)
-        ):
-            values = self._parameter(instruction, access, address.base, address.offset)
-        else:
-            shape = self._address(instruction, 1, access.space)
-            lowering = self.local if access.space == "local" else self.memory
-            values = lowering.load(access, shape, mask, site)
-        for target, value in zip(targets, values, strict=True):
-            if not is_sink(target):
-                assert isinstance(target, RegisterOperand)
-                self.registers.write_value(target.name, value, access.signed)
-
-    def _parameter(self, instruction: Instruction, access: Access, name: str, offset: int) -> list[Value]:
-        special = self.registers.special
-        if offset < 0 or offset + access.size > special.parameter_bytes(name):
-            raise problem_of(instruction, f"{instruction.form} reads beyond the parameter '{name}'")
-        return [
-            Value(str(special.parameter(name, offset + part * access.element, access.llvm_type)), access.llvm_type, 0)
-            for part in range(access.count)
-        ]
-
-    def _store(self, instruction: Instruction, mask: Mask) -> None:
-        access = access_of(instruction)
-        shape = self._address(instruction, 0, access.space)
-        sources = _flatten(instruction.operands[1:2])
-        if len(sources) != access.count:
-            raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
-        values = [self._source(operand, access.llvm_type) for operand in sources]
-        site = self.context.sites.add(instruction, access.space, "write")
-        lowering = self.local if access.space == "local" else self.memory
-        lowering.store(access, shape, values, mask, site)
-
-    def _atomic(self, instruction: Instruction, mask: Mask) -> None:
-        form = lookup(instruction)
-        assert isinstance(form, Form)
-        count = destination_count(instruction)
-        access = access_of(instruction)
-        shape = self._address(instruction, count, access.space)
-        operands = [self._source(operand, access.llvm_type) for operand in instruction.operands[count + 1 :]]
-        site = self.context.sites.add(instruction, access.space, "atomic")
-        target = instruction.operands[0] if count else None
-        used = isinstance(target, RegisterOperand) and target.name in self.context.used
-        old = self.atomics.lower(form, access, shape, operands, mask, site, used)
-        if old is not None and isinstance(target, RegisterOperand):
-            self.registers.write_value(target.name, old, access.signed)
-
-    def _copy_async(self, instruction: Instruction, mask: Mask) -> None:
-        """cp.async copies at once: commit and wait groups have nothing left to do."""
-        if {"commit_group", "wait_group", "wait_all"} & set(instruction.modifiers):
-            return
-        operands = instruction.operands
-        size = operands[2].value if len(operands) > 2 and isinstance(operands[2], ImmediateOperand) else 0
-        if size not in (4, 8, 16):
-            raise problem_of(instruction, "cp.async copies 4, 8 or 16 bytes")
-        count = size // 4
-        source = self._address(instruction, 1, "global")
-        target = self._address(instruction, 0, "shared")
-        site = self.context.sites.add(instruction, "global", "read")
-        values = self.memory.load(Access("global", "b32", count, False), source, mask, site)
-        if len(operands) > 3:
-            values = self._zero_filled(operands[3], values)
-        site = self.context.sites.add(instruction, "shared", "write")
-        self.memory.store(Access("shared", "b32", count, False), target, values, mask, site)
-
-    def _zero_filled(self, operand: Operand, words: list[Value]) -> list[Value]:
-        """Bytes from the source size on are 0."""
-        lanes = self.lanes
-        given = self.registers.typed(operand, "i32")
-        filled: list[Value] = []
-        for index, word in enumerate(words):
-            beyond = lanes.smax(lanes.sub(given, lanes.const("i32", 4 * index)), lanes.const("i32", 0))
-            bytes_here = lanes.smin(beyond, lanes.const("i32", 4))
-            bits = lanes.binary("shl", lanes.cast(bytes_here, "zext", "i64"), lanes.const("i64", 3))
-            keep = lanes.sub(lanes.binary("shl", lanes.const("i64", 1), bits), lanes.const("i64", 1))
-            filled.append(lanes.and_(word, lanes.cast(keep, "trunc", "i32")))
-        return filled
-
-    def _cvta(self, instruction: Instruction, mask: Mask) -> None:
-        symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)
-        target = instruction.operands[0]
-        if symbolic is None:
-            value = self.registers.typed(instruction.operands[1], "i64")
-            tag = tag_of(instruction)
-            value = self.lanes.add(value, self.lanes.const("i64", -tag if "to" in instruction.modifiers else tag))
-            symbolic = self.registers.shape_of(value)
-        self._write_shape(target, symbolic)
-
-    def _isspacep(self, instruction: Instruction, mask: Mask) -> None:
-        target, source = instruction.operands
-        tags = self.lanes.lshr(self.registers.typed(source, "i64"), self.lanes.const("i64", 56))
-        space = instruction.modifiers[0].split("::")[0]
-        wanted = {"shared": SHARED_TAG >> 56, "local": LOCAL_TAG >> 56}.get(space, 0)
-        found = self.lanes.icmp("eq", tags, self.lanes.const("i64", wanted))
-        if space in ("const", "param"):
-            found = self.lanes.and_(found, self.lanes.const("i1", 0))
-        assert isinstance(target, RegisterOperand)
-        self.registers.write_value(target.name, found)
 
     # Everything else.
 
@@ -360,22 +189,3 @@ class InstructionLowering:
         for name in instruction.call.results:
             if result is not None:
                 self.registers.write_value(name, result)
-
-
-def _flatten(operands: tuple[Operand, ...]) -> list[Operand]:
-    found: list[Operand] = []
-    for operand in operands:
-        if isinstance(operand, VectorOperand):
-            found += operand.elements
-        elif isinstance(operand, PairOperand):
-            found += [operand.first, operand.second]
-        else:
-            found.append(operand)
-    return found
-
-
-def _names(operand: Operand) -> list[str]:
-    return [o.name for o in _flatten((operand,)) if isinstance(o, RegisterOperand)]
-
-
-__all__ = ["Context", "InstructionLowering", "LoweringProblem", "SymbolOperand", "problem_of", "uniform"]

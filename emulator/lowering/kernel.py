@@ -20,8 +20,9 @@ from emulator.lowering.addresses import Addresses
 from emulator.lowering.barrier import BarrierLowering
 from emulator.lowering.control import Control
 from emulator.lowering.emitter import Emitter
-from emulator.lowering.instructions import Context, InstructionLowering, LoweringProblem, problem_of
+from emulator.lowering.instructions import InstructionLowering
 from emulator.lowering.memory import Mask
+from emulator.lowering.memory_instructions import Context, LoweringProblem, problem_of
 from emulator.lowering.nans import raw_registers
 from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import Site, SiteTable

@@ -1,0 +1,253 @@
+"""Lowers instructions that touch memory or make addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
+from emulator.analysis.operands import destination_count, is_sink, registers_of
+from emulator.analysis.rules import evaluate, tag_of
+from emulator.analysis.shapes import Shape
+from emulator.isa.form import Form
+from emulator.isa.lanes import Value
+from emulator.isa.table import lookup
+from emulator.lowering.access import Access, access_of
+from emulator.lowering.addresses import Addresses
+from emulator.lowering.atomics import AtomicLowering
+from emulator.lowering.barrier import BarrierLowering
+from emulator.lowering.emitter import Emitter
+from emulator.lowering.local import LocalLowering
+from emulator.lowering.matrix import MatrixLowering
+from emulator.lowering.memory import Mask, MemoryLowering
+from emulator.lowering.registers import RegisterFile
+from emulator.lowering.sites import SiteTable
+from emulator.syntax.nodes import (
+    AddressOperand,
+    ImmediateOperand,
+    Instruction,
+    Operand,
+    PairOperand,
+    Problem,
+    RegisterOperand,
+    VectorOperand,
+)
+
+
+class LoweringProblem(Exception):
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def problem_of(instruction: Instruction, message: str, help: str | None = None) -> LoweringProblem:
+    return LoweringProblem(Problem(message, instruction.line, instruction.location, instruction.form, help))
+
+
+@dataclass(slots=True)
+class Context:
+    """What the lowering of one function shares."""
+
+    emitter: Emitter
+    registers: RegisterFile
+    addresses: Addresses
+    barriers: BarrierLowering
+    sites: SiteTable
+    used: set[str]  # registers that some instruction reads
+    raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
+
+
+def flatten(operands: tuple[Operand, ...]) -> list[Operand]:
+    found: list[Operand] = []
+    for operand in operands:
+        if isinstance(operand, VectorOperand):
+            found += operand.elements
+        elif isinstance(operand, PairOperand):
+            found += [operand.first, operand.second]
+        else:
+            found.append(operand)
+    return found
+
+
+def names_of(operand: Operand) -> list[str]:
+    return [o.name for o in flatten((operand,)) if isinstance(o, RegisterOperand)]
+
+
+class MemoryInstructions:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.emitter = context.emitter
+        self.lanes = context.emitter.lanes
+        self.registers = context.registers
+        self.addresses = context.addresses
+        self.memory = MemoryLowering(self.emitter, self.registers, self.addresses)
+        self.local = LocalLowering(self.emitter, self.addresses, self.memory)
+        self.matrices = MatrixLowering(self.emitter, self.addresses, self.memory)
+        self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory)
+
+    # Sources and destinations.
+
+    def _has_raw_source(self, instruction: Instruction) -> bool:
+        return any(name in self.context.raw for o in instruction.operands for name in registers_of(o))
+
+    def _raw_source(self, operand: Operand, type: str) -> Value:
+        if is_sink(operand):
+            return self.lanes.const(type, 0)
+        return self.registers.typed(operand, type)
+
+    def _source(self, operand: Operand, type: str) -> Value:
+        """A source whose NaNs are the hardware's."""
+        if not isinstance(operand, RegisterOperand) or operand.name not in self.context.raw:
+            return self._raw_source(operand, type)
+        single = self.lanes.canonical(self.registers.typed(operand, "float"))
+        return self.registers.convert(single, type)
+
+    def _write_shape(self, target: Operand, shape: Shape) -> None:
+        assert isinstance(target, RegisterOperand)
+        if self.registers.shape(target.name).type == shape.type:
+            self.registers.write(target.name, shape)
+        else:
+            self.registers.write_value(target.name, self.registers.value(shape))
+
+    # Memory.
+
+    def _address(self, instruction: Instruction, position: int, space: str) -> Shape:
+        operand = instruction.operands[position]
+        if not isinstance(operand, AddressOperand):
+            raise problem_of(instruction, f"{instruction.form} needs an address in brackets")
+        return self.addresses.shape(operand, space)
+
+    def _load(self, instruction: Instruction, mask: Mask) -> None:
+        access = access_of(instruction)
+        targets = flatten(instruction.operands[:1])
+        address = instruction.operands[1]
+        site = self.context.sites.add(instruction, access.space, "read")
+        if len(targets) != access.count:
+            raise problem_of(instruction, f"{instruction.form} needs {access.count} destinations")
+        if (
+            access.space == "param"
+            and isinstance(address, AddressOperand)
+            and address.base is not None
+            and self.registers.special.is_parameter(address.base)
+        ):
+            values = self._parameter(instruction, access, address.base, address.offset)
+        else:
+            shape = self._address(instruction, 1, access.space)
+            lowering = self.local if access.space == "local" else self.memory
+            values = lowering.load(access, shape, mask, site)
+        for target, value in zip(targets, values, strict=True):
+            if not is_sink(target):
+                assert isinstance(target, RegisterOperand)
+                self.registers.write_value(target.name, value, access.signed)
+
+    def _parameter(self, instruction: Instruction, access: Access, name: str, offset: int) -> list[Value]:
+        special = self.registers.special
+        if offset < 0 or offset + access.size > special.parameter_bytes(name):
+            raise problem_of(instruction, f"{instruction.form} reads beyond the parameter '{name}'")
+        return [
+            Value(str(special.parameter(name, offset + part * access.element, access.llvm_type)), access.llvm_type, 0)
+            for part in range(access.count)
+        ]
+
+    def _store(self, instruction: Instruction, mask: Mask) -> None:
+        access = access_of(instruction)
+        shape = self._address(instruction, 0, access.space)
+        sources = flatten(instruction.operands[1:2])
+        if len(sources) != access.count:
+            raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
+        values = [self._source(operand, access.llvm_type) for operand in sources]
+        site = self.context.sites.add(instruction, access.space, "write")
+        lowering = self.local if access.space == "local" else self.memory
+        lowering.store(access, shape, values, mask, site)
+
+    def _atomic(self, instruction: Instruction, mask: Mask) -> None:
+        form = lookup(instruction)
+        assert isinstance(form, Form)
+        count = destination_count(instruction)
+        access = access_of(instruction)
+        shape = self._address(instruction, count, access.space)
+        operands = [self._source(operand, access.llvm_type) for operand in instruction.operands[count + 1 :]]
+        site = self.context.sites.add(instruction, access.space, "atomic")
+        target = instruction.operands[0] if count else None
+        used = isinstance(target, RegisterOperand) and target.name in self.context.used
+        old = self.atomics.lower(form, access, shape, operands, mask, site, used)
+        if old is not None and isinstance(target, RegisterOperand):
+            self.registers.write_value(target.name, old, access.signed)
+
+    def _copy_async(self, instruction: Instruction, mask: Mask) -> None:
+        """cp.async copies at once: commit and wait groups have nothing left to do."""
+        if {"commit_group", "wait_group", "wait_all"} & set(instruction.modifiers):
+            return
+        operands = instruction.operands
+        size = operands[2].value if len(operands) > 2 and isinstance(operands[2], ImmediateOperand) else 0
+        if size not in (4, 8, 16):
+            raise problem_of(instruction, "cp.async copies 4, 8 or 16 bytes")
+        count = size // 4
+        source = self._address(instruction, 1, "global")
+        target = self._address(instruction, 0, "shared")
+        site = self.context.sites.add(instruction, "global", "read")
+        values = self.memory.load(Access("global", "b32", count, False), source, mask, site)
+        if len(operands) > 3:
+            values = self._zero_filled(operands[3], values)
+        site = self.context.sites.add(instruction, "shared", "write")
+        self.memory.store(Access("shared", "b32", count, False), target, values, mask, site)
+
+    def _matrix(self, instruction: Instruction, mask: Mask) -> None:
+        """wmma.load, wmma.store, ldmatrix, stmatrix."""
+        stores = destination_count(instruction) == 0
+        space = access_of(instruction).space if instruction.opcode == "wmma" else "shared"
+        address = self._address(instruction, 0 if stores else 1, space)
+        fragment = flatten(instruction.operands[1:2] if stores else instruction.operands[:1])
+        site = self.context.sites.add(instruction, space, "write" if stores else "read")
+        stride: Value | None = None
+        if len(instruction.operands) > 2:
+            stride = self.lanes.extract(self._source(instruction.operands[2], "i32"), 0)
+        type = "i64" if instruction.modifiers[-1] == "f64" else "i32"
+        sources = [self._source(operand, type) for operand in fragment] if stores else []
+        results: list[Value] = []
+        if instruction.opcode == "wmma" and stores:
+            self.matrices.store_fragment(instruction, space, address, stride, sources, mask, site)
+        elif instruction.opcode == "wmma":
+            results = self.matrices.load_fragment(instruction, space, address, stride, mask, site)
+        elif stores:
+            self.matrices.store_matrices(instruction, address, sources, mask, site)
+        else:
+            results = self.matrices.load_matrices(instruction, address, mask, site)
+        if not stores and len(results) != len(fragment):
+            raise problem_of(instruction, f"{instruction.form} has {len(results)} destinations")
+        for target, value in zip(fragment, results, strict=False):
+            if isinstance(target, RegisterOperand):
+                self.registers.write_value(target.name, value)
+
+    def _zero_filled(self, operand: Operand, words: list[Value]) -> list[Value]:
+        """Bytes from the source size on are 0."""
+        lanes = self.lanes
+        given = self.registers.typed(operand, "i32")
+        filled: list[Value] = []
+        for index, word in enumerate(words):
+            beyond = lanes.smax(lanes.sub(given, lanes.const("i32", 4 * index)), lanes.const("i32", 0))
+            bytes_here = lanes.smin(beyond, lanes.const("i32", 4))
+            bits = lanes.binary("shl", lanes.cast(bytes_here, "zext", "i64"), lanes.const("i64", 3))
+            keep = lanes.sub(lanes.binary("shl", lanes.const("i64", 1), bits), lanes.const("i64", 1))
+            filled.append(lanes.and_(word, lanes.cast(keep, "trunc", "i32")))
+        return filled
+
+    def _cvta(self, instruction: Instruction, mask: Mask) -> None:
+        symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)
+        target = instruction.operands[0]
+        if symbolic is None:
+            value = self.registers.typed(instruction.operands[1], "i64")
+            tag = tag_of(instruction)
+            value = self.lanes.add(value, self.lanes.const("i64", -tag if "to" in instruction.modifiers else tag))
+            symbolic = self.registers.shape_of(value)
+        self._write_shape(target, symbolic)
+
+    def _isspacep(self, instruction: Instruction, mask: Mask) -> None:
+        target, source = instruction.operands
+        tags = self.lanes.lshr(self.registers.typed(source, "i64"), self.lanes.const("i64", 56))
+        space = instruction.modifiers[0].split("::")[0]
+        wanted = {"shared": SHARED_TAG >> 56, "local": LOCAL_TAG >> 56}.get(space, 0)
+        found = self.lanes.icmp("eq", tags, self.lanes.const("i64", wanted))
+        if space in ("const", "param"):
+            found = self.lanes.and_(found, self.lanes.const("i1", 0))
+        assert isinstance(target, RegisterOperand)
+        self.registers.write_value(target.name, found)
