@@ -74,7 +74,7 @@ def submit(port: int, body: str) -> tuple[float, dict[str, float]]:
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         begin = time.perf_counter()
-        connection.request("POST", "/api/runs", body, {"Content-Type": "application/json"})
+        connection.request("POST", "/api/runs", body.encode(), {"Content-Type": "application/json"})
         answer = connection.getresponse()
         accepted = json.loads(answer.read())
         if answer.status != 202:
