@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
@@ -54,7 +55,7 @@ def become(kind: str, walls: Confinement, streams: Sequence[int], home: str, can
         confine(walls)
         content, blobs = request.unpack(_INPUT)
         os.close(_INPUT)
-        entry(content, blobs, lambda header, payload: write_frame(_EVENTS, header, payload))
+        entry(content, blobs, _emit_one_at_a_time())
         code = 0
     except SystemExit as ending:
         code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
@@ -67,6 +68,17 @@ def become(kind: str, walls: Confinement, streams: Sequence[int], home: str, can
             except (OSError, ValueError):
                 code = code or _FAILED
         os._exit(code & 0xFF)
+
+
+def _emit_one_at_a_time() -> Emit:
+    """Writes frames to the event pipe; threads may call it together."""
+    lock = threading.Lock()
+
+    def emit(header: Mapping[str, object], payload: bytes) -> None:
+        with lock:
+            write_frame(_EVENTS, header, payload)
+
+    return emit
 
 
 def _entry(path: str) -> Entry:

@@ -32,7 +32,11 @@ _ENVIRONMENT = {
 
 
 class ZygoteFailed(Exception):
-    """A zygote did not come up; the text is its own reason."""
+    """A zygote did not come up; the text is its own reason. `walls`: the walls failed, not the code behind them."""
+
+    def __init__(self, reason: str, walls: bool) -> None:
+        super().__init__(reason)
+        self.walls = walls
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class ForkServer:
         self.kinds = tuple(kinds)
         self.served = self.active = 0
         self.retired = False
-        self.spare: Seat | None = None
+        self.spares: list[Seat] = []
         self.timings: dict[str, float] = {}
         self._began = time.perf_counter()
         self.channel, theirs = control.pair()
@@ -107,7 +111,7 @@ class ForkServer:
             message = {"error": f"it ended with code {self.process.wait()} without a word"}
         if "error" in message:
             self.close()
-            raise ZygoteFailed(str(message["error"]))
+            raise ZygoteFailed(str(message["error"]), bool(message.get("walls")))
         self.timings = {key: value for key, value in message.items() if key.endswith("_ms")}
         self.timings["start_ms"] = (time.perf_counter() - self._began) * 1e3
 
@@ -141,9 +145,8 @@ class ForkServer:
 
     def close(self) -> None:
         """End the zygote and with it every job that it still has."""
-        spare, self.spare = self.spare, None
-        if spare is not None:
-            spare.leave()
+        while self.spares:
+            self.spares.pop().leave()
         self.channel.close()
         try:
             self.process.wait(5)

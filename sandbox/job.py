@@ -18,7 +18,7 @@ from sandbox.cgroup import JobCgroup
 from sandbox.frames import BadFrame, Frame, FrameReader, FrameTooLarge
 from sandbox.limits import WATCH_INTERVAL, JobLimits
 from sandbox.verdict import Facts, decide
-from sandbox.watchdog import survey
+from sandbox.watchdog import Survey, survey
 
 _CHUNK = 1 << 20
 _QUEUED_BYTES = 64 << 20
@@ -126,7 +126,7 @@ class Job:
             if self._facts.killed_for is None:
                 self._facts.killed_for, self._facts.reason = verdict, reason
                 self._deadline = time.perf_counter() + _DYING
-                self._account(survey(linux.pid_of(self._handles.pidfd)).cpu)
+                self._account(survey(linux.pid_of(self._handles.pidfd)))
             for pidfd in (self._child, self._handles.pidfd):
                 if pidfd >= 0:
                     with contextlib.suppress(ProcessLookupError):
@@ -134,8 +134,10 @@ class Job:
             if not self._over:
                 os.eventfd_write(self._wake, 1)
 
-    def _account(self, cpu: float) -> None:
-        self._facts.cpu = max(self._facts.cpu, cpu)
+    def _account(self, seen: Survey) -> None:
+        """Keep the most that was seen: a killed job leaves no accounts of its own."""
+        self._facts.cpu = max(self._facts.cpu, seen.cpu)
+        self._facts.max_rss = max(self._facts.max_rss, seen.resident)
 
     # The rest runs in the job's own thread.
 
@@ -227,9 +229,8 @@ class Job:
                 self._end(facts.killed_for, facts.reason)
         elif "exit" in message:
             facts.exit_status = message["exit"]
-            facts.max_rss = message["max_rss"]
             facts.scratch_full = message["scratch_full"]
-            self._account(message["cpu"])
+            facts.cpu, facts.max_rss = message["cpu"], message["max_rss"]
         elif "error" in message:
             facts.failure = message["error"]
         if "ended" not in message:
@@ -272,6 +273,7 @@ class Job:
     def _look(self) -> None:
         """The watchdog's round."""
         found = survey(linux.pid_of(self._handles.pidfd))
+        self._account(found)
         if found.threads - 1 > self._limits.pids:
             self._end("limit:pids", f"more than {self._limits.pids} processes and threads")
         if self._cgroup is None and found.resident - self._baseline > self._limits.memory:

@@ -59,7 +59,9 @@ def _run(house: Household, status: socket.socket) -> None:
     limits = order["limits"]
     scratch = (int(limits["scratch"]), int(limits["scratch_files"])) if profile.scratch and house.strong else None
     if scratch is not None:
-        namespaces.furnish(scratch, profile.proc)
+        # A checkout or an environment below /tmp would be hidden by a /tmp of the job's own.
+        own_tmp = not any(path.startswith("/tmp/") for path in house.readable[kind])
+        namespaces.furnish(scratch, own_tmp, profile.proc)
     # Beyond the limit of the watchdog, so that the verdict is the watchdog's unless the job is faster than it.
     spare = int(limits["memory"] * 1.25) + (64 << 20)
     data = _data_in_use(house.proc) + spare if order["memory_by_rlimit"] else None

@@ -16,7 +16,7 @@ from sandbox.canaries import ATTEMPTS
 from sandbox.cgroup import Cgroups
 from sandbox.fork_server import ForkServer, ZygoteFailed
 from sandbox.job import Handles, Job, JobOutcome
-from sandbox.limits import RECYCLE_AFTER, JobLimits
+from sandbox.limits import RECYCLE_AFTER, SPARE_SEATS, JobLimits
 from sandbox.namespaces import NOBODY
 from sandbox.probe import IsolationReport, kernel_facts, open_to_others
 from sandbox.profiles import PROFILES, readable_paths
@@ -112,6 +112,8 @@ class Sandbox:
             except (ZygoteFailed, breach.CannotRun, OSError) as error:
                 reasons.append(f"{'strong' if strong else 'weak'}: {error}")
                 self._close_servers()
+                if isinstance(error, ZygoteFailed) and not error.walls:
+                    break
                 continue
             if found:
                 self.close()
@@ -194,7 +196,7 @@ class Sandbox:
 
     def _launch(self, server: ForkServer, kind: str, data: int, limits: JobLimits, canary: bool, began: float) -> Job:
         """Give a waiting init its job."""
-        seat, server.spare = server.spare or server.seat(self._cgroups), None
+        seat = server.spares.pop(0) if server.spares else server.seat(self._cgroups)
         pipes: list[tuple[int, int]] = []
         try:
             pipes += [os.pipe() for _ in range(3)]
@@ -227,17 +229,26 @@ class Sandbox:
         return job
 
     def _done(self, server: ForkServer, job: Job) -> None:
-        """After a job, in its thread: make the next seat, or let a retired zygote go."""
+        """After a job, in its thread: let a retired zygote go, or make seats for next jobs."""
         with self._lock:
             self._jobs.discard(job)
             server.active -= 1
-            if server.retired:
-                if not server.active:
-                    self._retired.remove(server)
-                    server.close()
-            elif not self._closed and server.spare is None and server.alive:
-                with contextlib.suppress(OSError):  # the next start tries again, and tells
-                    server.spare = server.seat(self._cgroups)
+            if server.retired and not server.active:
+                self._retired.remove(server)
+                server.close()
+        # Seats are made outside the lock, so that no start waits for one while others are free.
+        with contextlib.suppress(OSError):  # the next start tries again, and tells
+            while self._wants_seat(server):
+                seat = server.seat(self._cgroups)
+                with self._lock:
+                    if self._wants_seat(server):
+                        server.spares.append(seat)
+                        continue
+                seat.leave()
+
+    def _wants_seat(self, server: ForkServer) -> bool:
+        with self._lock:
+            return not self._closed and not server.retired and server.alive and len(server.spares) < SPARE_SEATS
 
 
 def _cgroups() -> tuple[Cgroups | None, str | None]:

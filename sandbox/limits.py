@@ -70,3 +70,6 @@ START_TIMEOUT = 20.0
 
 RECYCLE_AFTER = 2000
 """Jobs that one zygote serves before a fresh one takes over: forks share their parent's address layout."""
+
+SPARE_SEATS = 2
+"""Inits of a zygote that wait for jobs: a run takes two in a row, one to compile and one to launch."""

@@ -68,12 +68,13 @@ def job_flags(scratch: bool) -> int:
     return flags | linux.CLONE_NEWNS if scratch else flags
 
 
-def furnish(scratch: tuple[int, int], own_proc: bool) -> None:
-    """Inside a job's fresh namespaces, ids mapped: mount a scratch folder of (bytes, files) and its own /proc."""
+def furnish(scratch: tuple[int, int], own_tmp: bool, own_proc: bool) -> None:
+    """Inside a job's fresh namespaces, ids mapped: mount a scratch folder of (bytes, files), its own /tmp and /proc."""
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
     linux.mount("job", "/job", "tmpfs", flags, f"size={scratch[0]},nr_inodes={scratch[1]},mode=700")
-    os.mkdir("/job/tmp", 0o700)  # noqa: PTH102
-    linux.mount("/job/tmp", "/tmp", None, linux.MS_BIND)
+    if own_tmp:
+        os.mkdir("/job/tmp", 0o700)  # noqa: PTH102
+        linux.mount("/job/tmp", "/tmp", None, linux.MS_BIND)
     if own_proc:
         linux.mount("proc", "/proc", "proc", flags, "subset=pid")

@@ -98,7 +98,7 @@ def main() -> None:
         if pid == 0:
             try:
                 linux.map_ids(namespaces.JOB_UID, uid, gid, proc)
-                namespaces.furnish((1 << 20, 16), own_proc=True)
+                namespaces.furnish((1 << 20, 16), own_tmp=True, own_proc=True)
                 os._exit(0)
             except OSError as error:
                 os.write(out, json.dumps(str(error)).encode())

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 import traceback
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from sandbox import control, job_init, linux, namespaces, root
@@ -17,6 +18,10 @@ from sandbox.job_init import Household
 from sandbox.profiles import PROFILES
 
 _JOINED_THREAD_SECONDS = 0.5
+
+
+class PreloadFailed(Exception):
+    """Our own code does not load, which no other mode would change."""
 
 
 def main(descriptor: int) -> NoReturn:
@@ -31,7 +36,8 @@ def main(descriptor: int) -> NoReturn:
     except BaseException as error:
         reason = "".join(traceback.format_exception_only(type(error), error)).strip()
         where = traceback.extract_tb(error.__traceback__)[-1]
-        control.send(channel, {"error": f"{reason} ({where.name})"[:2000]})
+        walls = not isinstance(error, PreloadFailed)
+        control.send(channel, {"error": f"{reason} ({where.name})"[:2000] if walls else str(error), "walls": walls})
         os._exit(1)
     os._exit(0)
 
@@ -45,11 +51,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         namespaces.enter(proc, keep=channel.fileno())
     entered = time.perf_counter()
     # Imports come before the walls: this is our own code, and a checkout may lie where nobody else can read.
-    child = importlib.import_module("sandbox.child")
-    for kind in kinds:
-        child.preload(kind)
-    for name in settings["preload"]:
-        importlib.import_module(name)
+    _preload(kinds, settings["preload"])
     imported = time.perf_counter()
     if strong:
         everything = [path for paths in kinds.values() for path in paths]
@@ -65,7 +67,7 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
     linux.no_new_privileges()
     os.umask(0o077)
     if not _one_thread(proc):
-        raise RuntimeError(f"preloading for {' and '.join(kinds)} jobs started a thread; a fork would lose it")
+        raise PreloadFailed(f"preloading for {' and '.join(kinds)} jobs started a thread; a fork would lose it")
     gc.collect()
     gc.freeze()
     ready = {
@@ -83,6 +85,19 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         uid=os.getuid(),
         gid=os.getgid(),
     )
+
+
+def _preload(kinds: Iterable[str], modules: Iterable[str]) -> None:
+    try:
+        child = importlib.import_module("sandbox.child")
+        for kind in kinds:
+            child.preload(kind)
+        for name in modules:
+            importlib.import_module(name)
+    except BaseException as error:
+        reason = "".join(traceback.format_exception_only(type(error), error)).strip()
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise PreloadFailed(f"preloading failed: {reason} ({where.filename}:{where.lineno})"[:2000]) from error
 
 
 def _one_thread(proc: int) -> bool:

@@ -8,16 +8,19 @@ import pytest
 from planted import Planted, plant
 
 from sandbox.launcher import Sandbox, SandboxUnavailable
+from sandbox.probe import isolation
 
 KINDS = ("python", "compile", "launch")
 
 
 def open_box(mode: str) -> Sandbox:
-    """A sandbox of that mode. On CI its absence is a failure; elsewhere the tests are reported as not run."""
+    """A sandbox of that mode. Where the kernel refuses it, CI fails; elsewhere the tests are reported as not run."""
     try:
         return Sandbox(mode, profiles=KINDS)  # type: ignore[arg-type]
     except SandboxUnavailable as error:
-        if os.environ.get("CI") == "true":
+        found = isolation()
+        available = found.namespaces if mode == "strong" else found.landlock_abi > 0
+        if available or os.environ.get("CI") == "true":
             raise
         pytest.skip(f"not run: {mode} mode is unavailable here: {error}")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from sandbox import linux
 from sandbox.launcher import Sandbox
+from sandbox.limits import SPARE_SEATS
 
 CANARY = "CANARY"
 PORTS = (6379, 8000, 8080)
@@ -102,7 +103,7 @@ def processes(box: Sandbox) -> set[int]:
     """Living processes of zygotes and jobs, without the inits that wait for a next job; looks when all of them wait."""
     servers = box._servers.values()
     end = time.monotonic() + 1
-    while any(server.spare is None for server in servers) and time.monotonic() < end:
+    while any(len(server.spares) < SPARE_SEATS for server in servers) and time.monotonic() < end:
         time.sleep(0.005)
-    waiting = {linux.pid_of(server.spare.pidfd) for server in servers if server.spare is not None}
+    waiting = {linux.pid_of(seat.pidfd) for server in servers for seat in server.spares}
     return {child for pid in zygotes(box) for child in descendants(pid) if lives(child)} - waiting

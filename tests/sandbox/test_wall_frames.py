@@ -6,6 +6,8 @@ import struct
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.frames import BadFrame, FrameReader, FrameTooLarge, parse_header, write_frame
 
@@ -111,3 +113,19 @@ def test_a_claimed_payload_allocates_nothing() -> None:
     cutter = FrameReader(log=1 << 20, result=1 << 40, frames=10)
     assert cutter.feed(struct.pack("<II", 2, 0xFFFFFFFF) + b"{}") == []
     assert cutter.inside_frame
+
+
+@given(
+    st.lists(
+        st.binary(max_size=64) | st.builds(frame, st.sampled_from([b"{}", b"{", b'{"a":[1]}']), st.binary(max_size=9))
+    )
+)
+def test_any_bytes_are_frames_or_faults(chunks: list[bytes]) -> None:
+    cutter = reader(log=1000, result=1000)
+    try:
+        for chunk in chunks:
+            for header, payload in cutter.feed(chunk):
+                assert isinstance(header, dict)
+                assert isinstance(payload, bytes)
+    except (BadFrame, FrameTooLarge) as fault:
+        assert "x" * 20 not in str(fault)

@@ -69,6 +69,22 @@ def test_messages_come_while_the_job_runs(box: Sandbox) -> None:
     assert times[0] < 0.15 < times[1] < 0.38 < times[2]
 
 
+def test_threads_may_emit_together(box: Sandbox) -> None:
+    source = b"""
+import threading
+def tell(n):
+    for _ in range(20): emit({"n": n}, bytes([n]) * (n * 20000))
+threads = [threading.Thread(target=tell, args=(n,)) for n in range(1, 9)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    job = box.start("python", source)
+    got = list(job.messages())
+    assert job.wait().verdict == "ok"
+    assert len(got) == 160
+    assert all(payload == bytes([header["n"]]) * (header["n"] * 20000) for header, payload in got)
+
+
 def test_input_arrives_whole_and_sealed(box: Sandbox) -> None:
     blobs = {"empty": b"", "a/b\u2028": os.urandom(5000), "big": memoryview(bytearray(os.urandom(3 << 20)))}
     source = textwrap.dedent("""
@@ -122,7 +138,9 @@ def test_nothing_leaks_over_many_jobs(box: Sandbox) -> None:
     if box._cgroups is not None:
         box._cgroups.close()
         groups = box._cgroups.parent.glob(f"warpyard-job-{os.getpid()}-{id(box._cgroups):x}-*")
-        assert len(list(groups)) == len(box._servers), "only waiting inits keep a cgroup"
+        assert len(list(groups)) == sum(len(server.spares) for server in box._servers.values()), (
+            "only waiting inits keep a cgroup"
+        )
 
 
 def test_a_killed_zygote_is_replaced(box: Sandbox) -> None:
