@@ -192,8 +192,8 @@ def _include_of(file: str, source: SourceText) -> Span | None:
 def assembler_diagnostics(
     messages: Sequence[AssemblerMessage], lines: PtxLines, source: SourceText
 ) -> list[Diagnostic]:
-    """The assembler's messages, mapped from lines of PTX to the source."""
-    return [_assembler(message, lines, source) for message in messages]
+    """The assembler's messages, mapped from lines of PTX to the source; of a flood, as many as can be shown."""
+    return [_assembler(message, lines, source) for message in messages[: MAX_DIAGNOSTICS + 1]]
 
 
 _SHARED = re.compile(

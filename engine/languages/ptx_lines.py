@@ -50,7 +50,8 @@ class PtxLines:
 
     def source(self, ptx_line: int) -> SourceLine | None:
         """The source line in force at a PTX line (from 1), of the call where code of a header was inlined."""
-        for text in reversed(self._lines[: max(ptx_line, 0)]):
+        for index in range(min(ptx_line, len(self._lines)) - 1, -1, -1):
+            text = self._lines[index]
             match = _LOC.match(text)
             if match is None:
                 if ".entry" in text or ".func" in text:

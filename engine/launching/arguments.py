@@ -134,9 +134,6 @@ def _pointer(parameter: Parameter, buffer: Buffer, field: str) -> list[Diagnosti
             f"{buffer.elements:,} elements: the last vector is cut short"
         )
         found.append(_message("note", "buffer-vector", message, field, None))
-    if parameter.const and buffer.role != "in":
-        message = f"{buffer.name} has role {buffer.role}, but {parameter.name} is const: the kernel only reads it"
-        found.append(_message("note", "buffer-role", message, field, None))
     return found
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.launching.arguments import Match, match_arguments
 from engine.launching.entries import find_entry
 from engine.launching.limits import check_limits
+from protocol.arguments import BufferArgument
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import read_number
 from protocol.kernel import CompiledKernel, Entry
-from protocol.launch import Fill, Launch, dim3, resolve_grid, walk
+from protocol.launch import Fill, Launch, Swap, dim3, resolve_grid, walk
 from protocol.run import RunRequest
 
 Extents = tuple[int, int, int]
@@ -66,4 +67,34 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
         matches, problems = match_arguments(entry, step.arguments, buffers, path)
         found += problems
         launches[path] = PlannedLaunch(path, entry, grid, block, step.config.dynamic_shared_bytes, matches)
+    if not any(item.severity == "error" for item in found):
+        found += _never_written(run, launches)
     return Plan(launches, tuple(found))
+
+
+def _never_written(run: RunRequest, launches: Mapping[str, PlannedLaunch]) -> Iterator[Diagnostic]:
+    """A note for each buffer that is read back although no step can change it."""
+    changed: set[str] = set()
+    for path, step in walk(run.steps):
+        if isinstance(step, Swap):
+            changed |= {step.first, step.second}
+        elif isinstance(step, Fill):
+            changed.add(step.buffer)
+        elif isinstance(step, Launch):
+            for match in launches[path].matches:
+                if isinstance(match.argument, BufferArgument) and not match.parameter.const:
+                    changed.add(match.argument.buffer)
+    for index, buffer in enumerate(run.buffers):
+        if buffer.role != "in" and buffer.name not in changed:
+            message = f"{buffer.name} has role {buffer.role}, but no kernel gets it as something to write"
+            help_text = (
+                "Kernels take it as a pointer to const, or not at all. Give it the role in, or check the arguments."
+            )
+            yield Diagnostic(
+                severity="note",
+                message=message,
+                origin="launch",
+                code="buffer-role",
+                field=f"buffers.{index}.role",
+                help=help_text,
+            )

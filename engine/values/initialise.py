@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from protocol.arguments import (
 )
 from protocol.dtypes import INTEGER_BITS, integer_range, read_number, whole_number
 
+_MOST_HEADER = 1 << 17
 _COMPONENT = {"complex64": "float32", "complex128": "float64"}
 
 
@@ -145,20 +147,36 @@ def _integers(init: Integers, dtype: str, count: int) -> Array:
 
 
 def _uploaded(data: memoryview, dtype: str, shape: Sequence[int]) -> Array:
-    """The contents of a .npy file, which may hold bfloat16 as uint16."""
+    """The contents of a .npy file, which may hold bfloat16 as uint16; a view of it where the layout allows."""
+    wanted = numpy_dtype(dtype)
+    stored_shape, fortran, stored, offset = _npy_header(data)
+    expected = np.dtype(np.uint16) if dtype == "bfloat16" else wanted
+    if stored.hasobject or stored.newbyteorder("=") != expected:
+        raise ValueError(f"the uploaded array is {stored}; the buffer is {dtype}")
+    if stored_shape != tuple(shape):
+        raise ValueError(f"the uploaded array has shape {_shape(stored_shape)}; the buffer has {_shape(shape)}")
+    count = math.prod(shape)
+    if len(data) - offset < count * stored.itemsize:
+        raise ValueError(f"the uploaded file ends after {len(data):,} bytes, before its last element")
+    values: Array = np.frombuffer(data, stored, count, offset)
+    values = values.reshape(tuple(shape), order="F" if fortran else "C")
+    native = np.ascontiguousarray(values.astype(expected, copy=False)).reshape(-1)
+    return native.view(wanted)
+
+
+def _npy_header(data: memoryview) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, whether the layout is Fortran's, element type, and where the elements begin."""
+    file = io.BytesIO(data[:_MOST_HEADER])
     try:
-        values: Array = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"format {version[0]}.{version[1]} is not known")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, stored = read(file)
     except Exception as error:
         # The header is parsed as Python text, whose own errors are of many kinds.
         raise ValueError(f"the uploaded file is not a .npy array: {str(error)[:200]}") from None
-    wanted = numpy_dtype(dtype)
-    stored = np.dtype(np.uint16) if dtype == "bfloat16" and values.dtype.kind == "u" else wanted
-    if values.dtype.newbyteorder("=") != stored:
-        raise ValueError(f"the uploaded array is {values.dtype}; the buffer is {dtype}")
-    if values.shape != tuple(shape):
-        raise ValueError(f"the uploaded array has shape {_shape(values.shape)}; the buffer has {_shape(shape)}")
-    native = np.ascontiguousarray(values.astype(stored, copy=False)).reshape(-1)
-    return native.view(wanted)
+    return shape, fortran, stored, file.tell()
 
 
 def _shape(shape: Sequence[int]) -> str:

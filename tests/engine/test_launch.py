@@ -187,7 +187,7 @@ def test_notes_of_the_launch_come_from_the_launch_alone() -> None:
     run = one("__global__ void k(const int *p) {}", buffer("p"))
     code = compiled(run)
     assert code.kind("diagnosed") == []
-    assert launched(run, code).messages("note") == ["p has role inout, but p is const: the kernel only reads it"]
+    assert launched(run, code).messages("note") == ["p has role inout, but no kernel gets it as something to write"]
 
 
 STORE = "__global__ void k(float *x) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  {}\n}}\n"
