@@ -41,14 +41,14 @@ def enter(proc: int, keep: int) -> None:
         except PermissionError:
             linux.become_user(NOBODY)
             uid = gid = NOBODY
-        else:
-            if inner == 0:
-                return
     if inner < 0:
         inner = linux.fork(_ZYGOTE | linux.CLONE_NEWUSER)
         if inner == 0:
             linux.map_ids(JOB_UID, uid, gid, proc)
-            return
+    if inner == 0:
+        # Also the first thing that a security module refuses, before anything costly is done.
+        linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+        return
     os.close(keep)
     _, status = os.waitpid(inner, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)

@@ -29,7 +29,6 @@ def build(readable: Sequence[str], covered: Sequence[str], devices: Sequence[str
     Sources are opened first and bound through their descriptors, so that they may lie below folders that
     only this uid can enter. Needs CAP_SYS_ADMIN in the mount namespace. Raises OSError.
     """
-    linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     sources = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in _outermost(readable, covered)]
     sources += [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in devices if Path(path).exists()]
     linux.mount("sandbox", _STAGE, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,nr_inodes=4096,mode=755")

@@ -72,3 +72,16 @@ def test_no_isolation_is_refused(mode: str, monkeypatch: pytest.MonkeyPatch) -> 
     words = {"strong": ["no namespaces here"], "weak": ["no Landlock"]}
     for word in words.get(mode, ["no namespaces here", "no Landlock"]):
         assert word in str(caught.value)
+
+
+def test_auto_goes_weak_where_a_security_module_refuses_mounts(weak: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a desktop whose AppArmor lets anybody make a user namespace and then use it for nothing."""
+    refuse = NO_NAMESPACES.replace("namespaces.enter", "linux.mount").replace("import namespaces", "import linux")
+    text = f"import sys; sys.path[:0] = sys.argv[2:]\n{refuse}\n{fork_server._BOOTSTRAP}"
+    monkeypatch.setattr(fork_server, "_BOOTSTRAP", text)
+    with Sandbox("auto", profiles=("python",)) as box:
+        assert box.report.mode == "weak"
+        assert any("strong: PermissionError: [Errno 1] no namespaces here" in reason for reason in box.report.reasons)
+        assert box.start("python", b"print(6 * 7)").wait().stdout == b"42\n"
+    with pytest.raises(SandboxUnavailable, match="no namespaces here"):
+        Sandbox("strong", profiles=("python",))
