@@ -10,16 +10,20 @@ import json
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(Path(__file__).parent)]
 
 from attacks import FOLDER  # noqa: E402
+from conftest import KINDS  # noqa: E402
+from test_wall_kernels import HARMLESS, fare  # noqa: E402
 
 from sandbox import linux  # noqa: E402
 from sandbox.launcher import JobLimits, Sandbox  # noqa: E402
 from sandbox.namespaces import NOBODY  # noqa: E402
+from sandbox.pipeline import PipelineLimits  # noqa: E402
 from sandbox.probe import isolation  # noqa: E402
 
 SAMPLE = {
@@ -67,9 +71,11 @@ def main() -> None:
     limits = JobLimits(wall=1, cpu=1, memory=256 << 20, output=50_000, pids=8)
     report: dict[str, object] = {"isolation": isolation().mode}
     for mode in ("strong", "weak"):
-        with Sandbox(mode, profiles=("python",)) as box:  # type: ignore[arg-type]
+        with Sandbox(mode, profiles=KINDS) as box, tempfile.TemporaryDirectory() as folder:  # type: ignore[arg-type]
             outcomes = {name: box.start("python", text.encode(), limits=limits).wait() for name, text in SAMPLE.items()}
+            kernel = fare(box, HARMLESS.encode(), Path(folder), limits=PipelineLimits())
             report[mode] = {
+                "kernel": [kernel.verdict, kernel.buffers.get("b0", b"")[:4].hex()],
                 "cgroup": box.report.cgroup,
                 "jobs": {
                     name: [end.verdict, end.stdout[:2000].decode(errors="replace")] for name, end in outcomes.items()

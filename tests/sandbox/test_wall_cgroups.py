@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from sandbox.cgroup import JobCgroup
 
 V1_EVENTS = "oom_kill_disable 0\nunder_oom 0\noom_kill {}\n"

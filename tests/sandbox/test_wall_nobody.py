@@ -46,6 +46,7 @@ def test_jobs_of_an_ordinary_user(strong: Sandbox) -> None:
     assert report["isolation"] == "strong"
     for mode in ("strong", "weak"):
         assert report[mode]["cgroup"] is False
+        assert report[mode]["kernel"] == ["ok", "00002842"]
         for name, (verdict, text) in report[mode]["jobs"].items():
             assert verdict in EXPECTED[name], (mode, name, verdict, text)
             assert "PWNED" not in text and "OPEN" not in text, (mode, name, text)
