@@ -60,9 +60,7 @@ def _c_tile(parts: int) -> list[Element]:
 
 def _moved(tile: list[Element], registers: int, rows: int, columns: int) -> list[Element]:
     return [
-        Element(
-            e.register + registers, e.part, tuple(r + rows for r in e.rows), tuple(c + columns for c in e.columns)
-        )
+        Element(e.register + registers, e.part, tuple(r + rows for r in e.rows), tuple(c + columns for c in e.columns))
         for e in tile
     ]
 

@@ -5,8 +5,9 @@
     mov.b32                               d, {a:b16, b:b16}
 
 `.x` is required, `.(x|y)` one of several, `{.x}` and `{.(x|y)}` optional. An operand has the instruction's type
-(a destination the first type, a source the last) unless `name:type` says otherwise; `:D` is the first type and `:2T` the
-type of twice the width. `{a, b}` is a vector operand, `d|p` a destination with a second one, and `name?` may be absent.
+(a destination the first type, a source the last) unless `name:type` says otherwise; `:D` is the first type and
+`:2T` the type of twice the width. `{a, b}` is a vector operand, `d|p` a destination with a second one, and `name?`
+may be absent.
 Destinations are those operands whose names begin with d, p or q, before the first other one.
 """
 
@@ -104,7 +105,7 @@ def types_of(modifiers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def element_type(annotation: str, modifiers: tuple[str, ...], destination: bool) -> str:
-    """The PTX type of an operand whose annotation is a type, 'T' (the instruction's), 'D' (its first) or '2T' (twice as wide)."""
+    """The PTX type of an operand annotated with a type, 'T' (the instruction's), 'D' (its first) or '2T'."""
     if annotation not in ("T", "2T", "D"):
         return annotation
     types = types_of(modifiers)

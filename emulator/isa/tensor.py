@@ -2,7 +2,8 @@
 
 Measured on one H200, bit for bit: the products of one instruction and the accumulator are cut off (not rounded) at
 2⁻²⁵ of the power of two of the largest of them (by the operands' exponents), summed exactly, and the sum is rounded
-once: towards zero for a float accumulator, to nearest for a float16 one. A zero is always +0. Doubles are a chain of fused multiply-adds in the order of k.
+once: towards zero for a float accumulator, to nearest for a float16 one. A zero is always +0. Doubles are a chain of
+fused multiply-adds in the order of k.
 """
 
 from __future__ import annotations

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from emulator.isa.rows import atomic, bits, compare, control, convert, floating, halves, integer, matrix, memory, move, warp
+from emulator.isa.rows import (
+    atomic,
+    bits,
+    compare,
+    control,
+    convert,
+    floating,
+    halves,
+    integer,
+    matrix,
+    memory,
+    move,
+    warp,
+)
 
 ROWS = (
     *integer.ROWS,

@@ -212,7 +212,7 @@ ROWS = (
     row("fns.b32 d, a, b:b32, c:s32", "The position of the c-th set bit of a from bit b on, or −1.", _fns),
     row(
         "prmt.b32{.(f4e|b4e|rc8|ecl|ecr|rc16)} d, a, b, c:b32",
-        "Four bytes picked from {b, a} by the nibbles of c (bit 3: the byte's sign), or by a mode and c's two low bits.",
+        "Four bytes of {b, a}, picked by the nibbles of c (bit 3: the byte's sign) or by a mode and c's two low bits.",
         _prmt,
     ),
 )

@@ -75,11 +75,8 @@ def _rem(x: Lanes, f: Form, a: Value, b: Value) -> Value:
 
 
 def _extreme(x: Lanes, f: Form, a: Value, b: Value) -> Value:
-    largest = f.opcode == "max"
-    if _signed(f):
-        result = x.smax(a, b) if largest else x.smin(a, b)
-    else:
-        result = x.umax(a, b) if largest else x.umin(a, b)
+    signed, unsigned = (x.smax, x.umax) if f.opcode == "max" else (x.smin, x.umin)
+    result = (signed if _signed(f) else unsigned)(a, b)
     return x.smax(result, x.const(result.type, 0)) if f.has("relu") else result
 
 

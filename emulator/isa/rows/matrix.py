@@ -136,7 +136,9 @@ def _rows() -> tuple[Row, ...]:
     result.append(_wmma_row("m16n16k8", ".f32.tf32.tf32.f32", "tf32", "f32", "tf32 summed in single precision"))
     result.append(_wmma_row("m8n8k4", ".f64.f64.f64.f64{.rn}", "f64", "f64", "doubles, fused multiply-adds"))
     result.append(
-        row("movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", "An 8 × 8 matrix transposed.", _movmatrix, kind="warp")
+        row(
+            "movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", "An 8 × 8 matrix transposed.", _movmatrix, kind="warp"
+        )
     )
     return tuple(result)
 

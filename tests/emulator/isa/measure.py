@@ -73,7 +73,8 @@ def kernel(name: str, case: Case) -> str:
                 body.append(f"setp.ne.u16 %s{index}, %u, 0;")
         elif low == "i128":
             body.append(
-                f".reg .b64 %l{index}, %h{index}; ld.global.v2.b64 {{%l{index}, %h{index}}}, [%at]; mov.b128 %s{index}, {{%l{index}, %h{index}}};"
+                f".reg .b64 %l{index}, %h{index}; ld.global.v2.b64 {{%l{index}, %h{index}}}, [%at];"
+                f"mov.b128 %s{index}, {{%l{index}, %h{index}}};"
             )
         else:
             memory = "b8" if register == "b8" else _MEMORY[low]
@@ -129,7 +130,8 @@ def kernel(name: str, case: Case) -> str:
             body.append(f"selp.u32 %carry, 1, 0, %d{index}; st.global.u8 [%at], %carry;")
         elif low == "i128":
             body.append(
-                f".reg .b64 %m{index}, %n{index}; mov.b128 {{%m{index}, %n{index}}}, %d{index}; st.global.v2.b64 [%at], {{%m{index}, %n{index}}};"
+                f".reg .b64 %m{index}, %n{index}; mov.b128 {{%m{index}, %n{index}}}, %d{index};"
+                f"st.global.v2.b64 [%at], {{%m{index}, %n{index}}};"
             )
         else:
             memory = "b8" if byte_registers and kind == "b8" else _MEMORY[low]

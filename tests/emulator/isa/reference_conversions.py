@@ -1,0 +1,150 @@
+"""The references of cvt: integers, floating numbers, tf32, eight-bit floats and pairs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from emulator.isa import Form
+
+from .references import Float, flushed, infinity, number, rounded, width
+
+
+def cvt(f: Form, *bits: int) -> int | None:
+    """Conversions between integers and floating numbers; None for those that only the GPU answers."""
+    target, source = f.types
+    if source[0] in "us" and target[0] in "us":
+        value = number(source, bits[0])
+        if f.has("sat"):
+            low, high = (
+                (-(1 << width(target) - 1), (1 << width(target) - 1) - 1)
+                if target[0] == "s"
+                else (0, (1 << width(target)) - 1)
+            )
+            value = max(low, min(high, value))
+        return value & (1 << width(target)) - 1
+    floats = ("f16", "bf16", "f32", "f64")
+    if target in floats and source[0] in "us":
+        exact = Fraction(number(source, bits[0]))
+        mode = f.pick("rn", "rz", "rm", "rp")
+        if f.has("sat"):
+            exact = max(Fraction(0), min(Fraction(1), exact))
+        return rounded(target, exact, mode)
+    if source not in floats or (target not in floats and target[0] not in "us"):
+        return _cvt_packed(f, *bits)
+    # Only single precision is flushed, and not on its way to float16.
+    a = flushed(f, Float(source, bits[0])) if source == "f32" and target != "f16" else Float(source, bits[0])
+    integral = f.pick("rni", "rzi", "rmi", "rpi")
+    if target[0] in "us":
+        size = width(target)
+        low, high = (-(1 << size - 1), (1 << size - 1) - 1) if target[0] == "s" else (0, (1 << size) - 1)
+        if a.nan:
+            return 1 << size - 1 if size == 64 or source == "f64" else 0
+        value = (low if a.negative else high) if a.infinite else _to_integral(a.value, integral)
+        return max(low, min(high, value)) & (1 << size) - 1
+    if a.nan:
+        return None
+    if a.infinite:
+        value = infinity(target, a.negative)
+        if f.has("sat") or (f.has("relu") and a.negative):
+            return 0 if a.negative else rounded(target, Fraction(1), "rn")
+        return value
+    exact = Fraction(_to_integral(a.value, integral)) if integral else a.value
+    if f.has("sat"):
+        exact, negative = max(Fraction(0), min(Fraction(1), exact)), False
+    elif f.has("relu"):
+        exact, negative = max(Fraction(0), exact), False
+    else:
+        negative = a.negative
+    result = rounded(target, exact, f.pick("rn", "rz", "rm", "rp", default="rn"), negative)
+    if f.has("ftz") and target == "f32" and Float(target, result).subnormal:
+        result &= 1 << 31
+    return result
+
+
+def _cvt_packed(f: Form, *bits: int) -> int | None:
+    """Conversions to and from tf32, eight-bit floats and pairs."""
+    target, source = f.types
+    if target == "tf32":
+        a = Float("f32", bits[0])
+        if a.nan or a.infinite:
+            return None
+        if f.has("relu") and a.negative:
+            return 0
+        whole, rest = bits[0] >> 13 << 13, bits[0] & 0x1FFF
+        odd = bits[0] >> 13 & 1
+        up = {"rna": rest >= 0x1000, "rz": False, "rn": rest > 0x1000 or (rest == 0x1000 and odd == 1)}[
+            f.pick("rna", "rz", "rn")
+        ]
+        result = whole + 0x2000 * int(up)
+        return result - 0x2000 if f.has("satfinite") and Float("f32", result).infinite else result
+    kind = target.removesuffix("x2")
+    if source in _EIGHT_BITS:
+        parts = [_eight_to_half(f, source, bits[0] >> at & 255) for at in (0, 8)]
+        return parts[0] | parts[1] << 16
+    if source == "f16x2":
+        lows = [Float("f16", bits[0] & 0xFFFF), Float("f16", bits[0] >> 16)]
+    else:
+        lows = [Float("f32", bits[1]), Float("f32", bits[0])]
+    if target in _EIGHT_BITS:
+        codes = [_to_eight(f, target, a) for a in lows]
+        return codes[0] | codes[1] << 8
+    mode = f.pick("rn", "rz")
+    packed = [_half_of(f, kind, a, mode) for a in lows]
+    return packed[0] | packed[1] << 16
+
+
+def _half_of(f: Form, kind: str, a: Float, mode: str) -> int:
+    if a.nan:
+        return 0x7FFF
+    if f.has("relu") and a.negative:
+        return 0
+    return infinity(kind, a.negative) if a.infinite else rounded(kind, a.value, mode, a.negative)
+
+
+# (exponent bias, fraction bits, code of the largest finite number)
+_EIGHT_BITS = {"e4m3x2": (7, 3, 0x7E), "e5m2x2": (15, 2, 0x7B)}
+
+
+def _eight_value(kind: str, code: int) -> Fraction:
+    bias, fraction_bits, _ = _EIGHT_BITS[kind]
+    exponent, fraction = code >> fraction_bits, code & (1 << fraction_bits) - 1
+    significand = fraction | (1 << fraction_bits if exponent else 0)
+    return Fraction(significand) * Fraction(2) ** (max(exponent, 1) - bias - fraction_bits)
+
+
+def _to_eight(f: Form, kind: str, a: Float) -> int:
+    """The code of the nearest number, ties to the even code, by looking at all of them."""
+    if a.nan:
+        return 0x7F
+    if f.has("relu") and a.negative:
+        return 0
+    largest = _EIGHT_BITS[kind][2]
+    size = abs(a.value)
+    if a.infinite or size >= _eight_value(kind, largest):
+        return largest | int(a.negative) << 7
+    code = next(c for c in range(largest) if _eight_value(kind, c + 1) > size)
+    below, above = size - _eight_value(kind, code), _eight_value(kind, code + 1) - size
+    code += int(above < below or (above == below and code & 1 == 1))
+    return code | int(a.negative) << 7
+
+
+def _eight_to_half(f: Form, kind: str, code: int) -> int:
+    negative, size = code >> 7, code & 127
+    largest = _EIGHT_BITS[kind][2]
+    if size > largest and not (kind == "e5m2x2" and size == 0x7C):
+        return 0x7FFF
+    if f.has("relu") and negative:
+        return 0
+    if size > largest:
+        return infinity("f16", bool(negative))
+    return rounded("f16", _eight_value(kind, size) * (-1) ** negative, "rn", bool(negative))
+
+
+def _to_integral(value: Fraction, mode: str) -> int:
+    if mode == "rni":
+        return round(value)
+    if mode == "rmi":
+        return value.numerator // value.denominator
+    if mode == "rpi":
+        return -(-value.numerator // value.denominator)
+    return int(value)
