@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from emulator.analysis.rules import REGISTER_TYPES
 from emulator.analysis.shapes import Scalar, Shape
@@ -14,6 +15,8 @@ _STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mm
 # A window wider than this many bytes costs more than gathering the lanes.
 _WIDEST_WINDOW = 512
 _MOST_GROUPS = 4
+# Places farther apart than this many bytes are read apart where there are few of them.
+_WIDEST_GAP = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,7 @@ class Layout:
 def windows_of(layout: Layout, size: int) -> list[Window] | None:
     """Windows that together hold all lanes, or None where lanes must be accessed one by one."""
     if layout.axis is None:
-        window = window_of(layout.offsets, size)
-        return None if window is None else [window]
+        return _clusters(layout.offsets, size)
     groups = sorted(set(layout.axis))
     if len(groups) > _MOST_GROUPS:
         return None
@@ -117,6 +119,22 @@ def windows_of(layout: Layout, size: int) -> list[Window] | None:
             offset if value == group else None for offset, value in zip(layout.offsets, layout.axis, strict=True)
         )
         window = window_of(offsets, size, group)
+        if window is None:
+            return None
+        windows.append(window)
+    return windows
+
+
+def _clusters(offsets: tuple[int, ...], size: int) -> list[Window] | None:
+    """One window for each cluster of offsets; lanes of few far places get a window each, such as rows of a tile."""
+    places = sorted(set(offsets))
+    starts = [places[0]] + [b for a, b in pairwise(places) if b - a > _WIDEST_GAP + size]
+    if len(starts) > _MOST_GROUPS:
+        window = window_of(offsets, size)
+        return None if window is None else [window]
+    windows: list[Window] = []
+    for start, end in zip(starts, [*starts[1:], places[-1] + 1], strict=True):
+        window = window_of(tuple(offset if start <= offset < end else None for offset in offsets), size)
         if window is None:
             return None
         windows.append(window)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from emulator.analysis.shapes import Scalar, wrap
@@ -37,6 +37,7 @@ class Emitter:
         self.prelude: list[str] = []
         self.allocas: list[str] = []
         self.declarations: dict[str, None] = {}
+        self.constants: dict[str, str] = {}  # definition → name, of the module
         self.label = "entry"
         self.shared_values: dict[tuple[str, str], Value] = {}
         self._lines = self.body
@@ -59,6 +60,11 @@ class Emitter:
         name = self.fresh()
         self.emit(f"{name} = {instruction}")
         return name
+
+    def constant_table(self, values: Sequence[int]) -> str:
+        """The name of a constant array of 16-bit words."""
+        body = f"[{len(values)} x i16] [" + ", ".join(f"i16 {value}" for value in values) + "]"
+        return self.constants.setdefault(body, f"@table{len(self.constants)}")
 
     def value(self, instruction: str, type: str, lanes: int = 0) -> Value:
         return Value(self.put(instruction), type, lanes)

@@ -32,10 +32,10 @@ from emulator.syntax.nodes import Instruction, Problem
 _METADATA = '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{}\n'
 # What the support library provides; see `runtime.support`.
 _SUPPORT = """
-declare i1 @slow_load(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr)
-declare i1 @slow_store(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr)
-declare i1 @resolve(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr)
-declare ptr @resolve_one(ptr, ptr, i32, i64, i32, i32, i32, i32)
+declare i1 @slow_load(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
+declare i1 @slow_store(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
+declare i1 @resolve(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
+declare ptr @resolve_one(ptr, ptr, i32, i64, i32, i32, i32, i32, i32)
 declare void @fault(ptr, ptr, i32, i32, i32)
 """
 
@@ -116,6 +116,7 @@ class KernelLowering(ABC):
     def _block(self, block: Block) -> None:
         mask = Mask(self.emitter, self.control.enter(block.id))
         self.registers.begin_block()
+        self.instructions.groups.begin_block(block.instructions)
         for instruction in block.instructions:
             self._attempt(partial(self._instruction, instruction, mask))
         last = block.terminator
@@ -214,7 +215,9 @@ class KernelLowering(ABC):
             "faulted:", f"  ret i32 {abi.FAULTED}",
         ]  # fmt: skip
         lines = [
-            *self.special.tables, _SIGNATURE, *head, *emitter.body, *tail, "}",
+            *self.special.tables,
+            *(f"{name} = private constant {body}" for body, name in emitter.constants.items()),
+            _SIGNATURE, *head, *emitter.body, *tail, "}",
             *emitter.declarations, _SUPPORT, _METADATA,
         ]  # fmt: skip
         return "\n".join(lines)

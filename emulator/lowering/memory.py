@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.analysis.shapes import Shape
+from emulator.analysis.shapes import Scalar, Shape
 from emulator.isa.builder import MANGLED
 from emulator.isa.lanes import Value
 from emulator.lowering import abi
 from emulator.lowering.access import Access, Layout, Window, windows_of
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.emitter import LIKELY, Emitter
+from emulator.lowering.groups import Group
 from emulator.lowering.registers import RegisterFile
+from emulator.lowering.vectors import deinterleave, interleave, pick, positions_of, runs_of
+
+# An access's group and its own offset, where its bounds are checked with others'.
+Bound = tuple[Group, int] | None
 
 
 class Mask:
@@ -36,27 +41,29 @@ class MemoryLowering:
 
     # Entry points.
 
-    def load(self, access: Access, shape: Shape, mask: Mask, site: int) -> list[Value]:
+    def load(self, access: Access, shape: Shape, mask: Mask, site: int, bound: Bound = None) -> list[Value]:
         """The elements at an address: uniform scalars where the address is uniform, else vectors."""
         layout = self._layout(access, shape)
         if layout is not None and shape.kind == "uniform":
-            return self._load_uniform(access, layout, mask, site)
+            return self._load_uniform(access, layout, mask, site, bound)
         if layout is not None and layout.axis is not None and self._is_run_time_stride(layout):
             return self._by_stride(access, shape, layout, mask, site)
         windows = None if layout is None else windows_of(layout, access.size)
         if layout is None or windows is None:
             return self._gather(access, shape, mask, site)
-        return self._load_windows(access, shape, layout, windows, mask, site)
+        return self._load_windows(access, shape, layout, windows, mask, site, bound)
 
-    def store(self, access: Access, shape: Shape, values: list[Value], mask: Mask, site: int) -> None:
+    def store(
+        self, access: Access, shape: Shape, values: list[Value], mask: Mask, site: int, bound: Bound = None
+    ) -> None:
         layout = self._layout(access, shape)
         if layout is not None and shape.kind == "uniform":
-            self._store_uniform(access, layout, values, mask, site)
+            self._store_uniform(access, layout, values, mask, site, bound)
             return
         vectors = [self.lanes.splat(value) for value in values]
         windows = None if layout is None else windows_of(layout, access.size)
-        if layout is not None and windows is not None and (pieces := self._pieces(windows)) is not None:
-            self._store_windows(access, shape, layout, windows, pieces, vectors, mask, site)
+        if layout is not None and windows is not None and (pieces := runs_of(windows)) is not None:
+            self._store_windows(access, shape, layout, windows, pieces, vectors, mask, site, bound)
         else:
             self._scatter(access, shape, vectors, mask, site)
 
@@ -69,43 +76,23 @@ class MemoryLowering:
     # Pieces that all paths share.
 
     def slow_call(
-        self, function: str, access: Access, vector: Value, mask: str, site: int, extra: int, data: str
-    ) -> None:
-        """Hands all active lanes to the run time; comes back only where no lane is at fault."""
+        self, function: str, access: Access, vector: Value, mask: str, site: int, extra: int, data: str,
+        positions: str = "null",
+    ) -> None:  # fmt: skip
+        """Hands all active lanes to the run time; comes back only where no lane is at fault.
+
+        Lane l uses element positions[l] of `data` (a table of i16), l itself without a table.
+        """
         emitter = self.emitter
         addresses = emitter.temporary("i64", self.width)
         emitter.emit(f"store {vector}, ptr {addresses}, align 64")
         ok = emitter.put(
             f"call i1 @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {addresses}, i{self.width} {mask}, "
-            f"i32 {access.size}, i32 {access.space_code}, i32 {extra}, ptr {data})"
+            f"i32 {access.size}, i32 {access.space_code}, i32 {extra}, ptr {data}, ptr {positions})"
         )
         after = emitter.new_label("served")
         emitter.branch_if(ok, after, "faulted", LIKELY)
         emitter.place(after)
-
-    def _deinterleave(self, access: Access, memory: str) -> list[Value]:
-        """The elements of every lane from a buffer with one access a lane."""
-        total = self.width * access.count
-        type = access.llvm_type
-        whole = self.emitter.value(f"load <{total} x {type}>, ptr {memory}, align 64", type, total)
-        if access.count == 1:
-            return [whole]
-        picks = [[lane * access.count + part for lane in range(self.width)] for part in range(access.count)]
-        return [self.lanes.shuffle(whole, pick) for pick in picks]
-
-    def _interleave(self, vectors: list[Value]) -> Value:
-        """One vector with the elements of lane 0, then of lane 1, and so on."""
-        if len(vectors) == 1:
-            return vectors[0]
-        joined = vectors
-        while len(joined) > 1:
-            n = joined[0].lanes
-            joined = [
-                self.lanes.shuffle(joined[i], list(range(2 * n)), joined[i + 1]) for i in range(0, len(joined), 2)
-            ]
-        count = len(vectors)
-        order = [part * self.width + lane for lane in range(self.width) for part in range(count)]
-        return self.lanes.shuffle(joined[0], order)
 
     def buffer(self, access: Access) -> str:
         return self.emitter.temporary(access.llvm_type, self.width * access.count, tag=1)
@@ -121,17 +108,19 @@ class MemoryLowering:
 
     # One address for all lanes.
 
-    def _uniform_pointer(self, access: Access, layout: Layout, mask: Mask, site: int, kind: int) -> str:
+    def _uniform_pointer(
+        self, access: Access, layout: Layout, mask: Mask, site: int, kind: int, bound: Bound
+    ) -> str:
         """The host pointer of a uniform address that has been checked."""
         emitter = self.emitter
-        ok = self.addresses.in_bounds(access, layout.base, site, 0)
+        ok, extra = self._in_bounds(access, [layout.base], [], site, 0, bound)
         start, slow, after = emitter.label, emitter.new_label("lookup"), emitter.new_label("found")
         fast = self.addresses.pointer(access, layout.base)
         emitter.branch_if(ok, after, slow, LIKELY)
         emitter.place(slow)
         resolved = emitter.put(
             f"call ptr @resolve_one(ptr %ctx, ptr %tls, i32 {site}, i64 {layout.base}, i{self.width} {mask.word}, "
-            f"i32 {access.size}, i32 {access.space_code}, i32 {kind})"
+            f"i32 {access.size}, i32 {access.space_code}, i32 {kind}, i32 {extra})"
         )
         found = emitter.put(f"icmp ne ptr {resolved}, null")
         join = emitter.new_label("resolved")
@@ -141,8 +130,10 @@ class MemoryLowering:
         emitter.place(after)
         return emitter.phi("ptr", (fast, start), (resolved, join))
 
-    def _load_uniform(self, access: Access, layout: Layout, mask: Mask, site: int) -> list[Value]:
-        pointer = self._uniform_pointer(access, layout, mask, site, abi.READ)
+    def _load_uniform(
+        self, access: Access, layout: Layout, mask: Mask, site: int, bound: Bound
+    ) -> list[Value]:
+        pointer = self._uniform_pointer(access, layout, mask, site, abi.READ, bound)
         found: list[Value] = []
         for part in range(access.count):
             place = pointer if part == 0 else self._offset(pointer, part * access.element)
@@ -153,10 +144,12 @@ class MemoryLowering:
     def _offset(self, pointer: str, offset: int) -> str:
         return self.emitter.put(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def _store_uniform(self, access: Access, layout: Layout, values: list[Value], mask: Mask, site: int) -> None:
+    def _store_uniform(
+        self, access: Access, layout: Layout, values: list[Value], mask: Mask, site: int, bound: Bound
+    ) -> None:
         """All lanes write one place: the last active lane's value stays."""
         emitter = self.emitter
-        pointer = self._uniform_pointer(access, layout, mask, site, abi.WRITE)
+        pointer = self._uniform_pointer(access, layout, mask, site, abi.WRITE, bound)
         last: Value | None = None
         for part, value in enumerate(values):
             if value.lanes:
@@ -169,46 +162,70 @@ class MemoryLowering:
 
     # Windows.
 
-    def _check(self, access: Access, shape: Shape, layout: Layout, windows: list[Window], site: int) -> tuple[str, int]:
+    def _check(
+        self, access: Access, shape: Shape, layout: Layout, windows: list[Window], site: int, bound: Bound
+    ) -> tuple[str, int]:
         """One condition for all windows, and how many accesses follow the first of the longest."""
         extra = max(window.length for window in windows) - 1
-        conditions = self.addresses.no_wrap(shape)
-        for window in windows:
-            base = self.addresses.window_base(layout, window)
-            conditions.append(self.addresses.in_bounds(access, base, site, extra))
+        if bound is not None and bound[0].condition is not None:
+            return bound[0].condition, extra
+        bases = [self.addresses.window_base(layout, window) for window in windows]
+        return self._in_bounds(access, bases, self.addresses.no_wrap(shape), site, extra, bound)
+
+    def _in_bounds(
+        self, access: Access, bases: list[Scalar], conditions: list[str], site: int, extra: int, bound: Bound
+    ) -> tuple[str, int]:
+        """The condition that stretches of `extra` + 1 accesses are in bounds, with the rest of their group."""
+        shift = 0
+        if bound is not None:
+            group, offset = bound
+            if group.condition is not None:
+                return group.condition, extra
+            shift = group.low - offset
+            extra += group.extra
+        for base in bases:
+            moved = self.addresses.scalars.add(base, shift, 64)
+            conditions.append(self.addresses.in_bounds(access, moved, site, extra))
         total = conditions[0]
         for condition in conditions[1:]:
             total = self.emitter.put(f"and i1 {total}, {condition}")
+        if bound is not None:
+            bound[0].condition = total
         return total, extra
 
     def _load_windows(
-        self, access: Access, shape: Shape, layout: Layout, windows: list[Window], mask: Mask, site: int
-    ) -> list[Value]:
+        self, access: Access, shape: Shape, layout: Layout, windows: list[Window], mask: Mask, site: int,
+        bound: Bound = None,
+    ) -> list[Value]:  # fmt: skip
+        """Whole windows are read, inactive lanes included: they are in bounds.
+
+        Where they are not, the run time puts the active lanes' elements into a buffer of the windows' layout, which
+        is read instead: only pointers meet behind the branch, not vectors.
+        """
         emitter = self.emitter
-        ok, extra = self._check(access, shape, layout, windows, site)
-        fast, slow, after = (emitter.new_label(name) for name in ("near", "far", "loaded"))
-        emitter.branch_if(ok, fast, slow, LIKELY)
-        emitter.place(fast)
-        near = self._read_windows(access, layout, windows)
-        near_end = emitter.label
-        emitter.branch(after)
-        emitter.place(slow)
-        far = self._slow_load(access, shape, mask, site, extra)
-        far_end = emitter.label
+        ok, extra = self._check(access, shape, layout, windows, site, bound)
+        near = [self.addresses.pointer(access, self.addresses.window_base(layout, window)) for window in windows]
+        start, far, after = emitter.label, emitter.new_label("far"), emitter.new_label("loaded")
+        emitter.branch_if(ok, after, far, LIKELY)
+        emitter.place(far)
+        starts, positions = positions_of(windows)
+        total = sum(window.length for window in windows)
+        buffer = emitter.temporary(access.llvm_type, max(total, self.width) * access.count, tag=1)
+        table = "null" if positions == list(range(self.width)) else emitter.constant_table(positions)
+        vector = self.addresses.vector(shape)
+        self.slow_call("slow_load", access, vector, mask.word, site, extra, buffer, table)
+        elsewhere = [self._offset(buffer, first * access.size) for first in starts]
+        end = emitter.label
         emitter.branch(after)
         emitter.place(after)
-        return self._merge(near, near_end, far, far_end)
+        pointers = [
+            emitter.phi("ptr", (here, start), (there, end)) for here, there in zip(near, elsewhere, strict=True)
+        ]
+        return self._read_windows(access, windows, pointers)
 
-    def _slow_load(self, access: Access, shape: Shape, mask: Mask, site: int, extra: int) -> list[Value]:
-        data = self.buffer(access)
-        self.slow_call("slow_load", access, self.addresses.vector(shape), mask.word, site, extra, data)
-        return self._deinterleave(access, data)
-
-    def _read_windows(self, access: Access, layout: Layout, windows: list[Window]) -> list[Value]:
-        """Whole windows are read, inactive lanes included: they are in bounds."""
+    def _read_windows(self, access: Access, windows: list[Window], pointers: list[str]) -> list[Value]:
         result: list[Value] = []
-        for window in windows:
-            pointer = self.addresses.pointer(access, self.addresses.window_base(layout, window))
+        for window, pointer in zip(windows, pointers, strict=True):
             type = access.llvm_type
             total = window.length * access.count
             if total == 1:
@@ -217,7 +234,7 @@ class MemoryLowering:
             else:
                 load = f"load {self._volatile(access)}<{total} x {type}>, ptr {pointer}, align {access.element}"
                 whole = self.emitter.value(load, type, total)
-                parts = [self._pick(whole, window, part, access.count) for part in range(access.count)]
+                parts = [pick(self.lanes, whole, window, part, access.count) for part in range(access.count)]
             if not result:
                 result = parts
             else:
@@ -225,33 +242,14 @@ class MemoryLowering:
                 result = [self.lanes.shuffle(old, blend, new) for old, new in zip(result, parts, strict=True)]
         return result
 
-    def _pick(self, whole: Value, window: Window, part: int, count: int) -> Value:
-        indices = [index * count + part if index >= 0 else 0 for index in window.index]
-        if indices == list(range(whole.lanes)):
-            return whole
-        return self.lanes.shuffle(whole, indices)
-
-    def _pieces(self, windows: list[Window]) -> list[tuple[int, int]] | None:
-        """For each window the run of lanes (first, count) that it holds in order, or None where it is no run."""
-        pieces: list[tuple[int, int]] = []
-        for window in windows:
-            members = [lane for lane, index in enumerate(window.index) if index >= 0]
-            first = members[0]
-            if members != list(range(first, first + len(members))) or window.length != len(members):
-                return None
-            if [window.index[lane] for lane in members] != list(range(len(members))):
-                return None
-            pieces.append((first, len(members)))
-        return pieces
-
     def _store_windows(
         self, access: Access, shape: Shape, layout: Layout, windows: list[Window], pieces: list[tuple[int, int]],
-        vectors: list[Value], mask: Mask, site: int,
+        vectors: list[Value], mask: Mask, site: int, bound: Bound,
     ) -> None:  # fmt: skip
         emitter = self.emitter
-        ok, extra = self._check(access, shape, layout, windows, site)
+        ok, extra = self._check(access, shape, layout, windows, site, bound)
         fast, slow, after = (emitter.new_label(name) for name in ("near", "far", "stored"))
-        whole = self._interleave(vectors)
+        whole = interleave(self.lanes, vectors)
         emitter.branch_if(ok, fast, slow, LIKELY)
         emitter.place(fast)
         full, part = emitter.new_label("full"), emitter.new_label("part")
@@ -345,7 +343,7 @@ class MemoryLowering:
         def slow() -> list[Value]:
             data = self.buffer(access)
             self.slow_call("slow_load", access, vector, mask.word, site, 0, data)
-            return self._deinterleave(access, data)
+            return deinterleave(self.emitter, access, data)
 
         return self._by_lanes(access, vector, mask, site, fast, slow)
 
@@ -378,7 +376,7 @@ class MemoryLowering:
 
         def slow() -> list[Value]:
             data = self.buffer(access)
-            self.emitter.emit(f"store {self._interleave(vectors)}, ptr {data}, align 64")
+            self.emitter.emit(f"store {interleave(self.lanes, vectors)}, ptr {data}, align 64")
             self.slow_call("slow_store", access, vector, mask.word, site, 0, data)
             return []
 

@@ -16,9 +16,10 @@ from emulator.lowering.addresses import Addresses
 from emulator.lowering.atomics import AtomicLowering
 from emulator.lowering.barrier import BarrierLowering
 from emulator.lowering.emitter import Emitter
+from emulator.lowering.groups import Groups
 from emulator.lowering.local import LocalLowering
 from emulator.lowering.matrix import MatrixLowering
-from emulator.lowering.memory import Mask, MemoryLowering
+from emulator.lowering.memory import Bound, Mask, MemoryLowering
 from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import SiteTable
 from emulator.syntax.nodes import (
@@ -79,6 +80,7 @@ class MemoryInstructions:
         self.lanes = context.emitter.lanes
         self.registers = context.registers
         self.addresses = context.addresses
+        self.groups = Groups()
         self.memory = MemoryLowering(self.emitter, self.registers, self.addresses)
         self.local = LocalLowering(self.emitter, self.addresses, self.memory)
         self.matrices = MatrixLowering(self.emitter, self.addresses, self.memory)
@@ -116,6 +118,11 @@ class MemoryInstructions:
             raise problem_of(instruction, f"{instruction.form} needs an address in brackets")
         return self.addresses.shape(operand, space)
 
+    def _bound(self, instruction: Instruction, position: int) -> Bound:
+        group = self.groups.of(instruction)
+        operand = instruction.operands[position]
+        return (group, operand.offset) if group is not None and isinstance(operand, AddressOperand) else None
+
     def _load(self, instruction: Instruction, mask: Mask) -> None:
         access = access_of(instruction)
         targets = flatten(instruction.operands[:1])
@@ -132,8 +139,10 @@ class MemoryInstructions:
             values = self._parameter(instruction, access, address.base, address.offset)
         else:
             shape = self._address(instruction, 1, access.space)
-            lowering = self.local if access.space == "local" else self.memory
-            values = lowering.load(access, shape, mask, site)
+            if access.space == "local":
+                values = self.local.load(access, shape, mask, site)
+            else:
+                values = self.memory.load(access, shape, mask, site, self._bound(instruction, 1))
         for target, value in zip(targets, values, strict=True):
             if not is_sink(target):
                 assert isinstance(target, RegisterOperand)
@@ -156,8 +165,10 @@ class MemoryInstructions:
             raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
         values = [self._source(operand, access.llvm_type) for operand in sources]
         site = self.context.sites.add(instruction, access.space, "write")
-        lowering = self.local if access.space == "local" else self.memory
-        lowering.store(access, shape, values, mask, site)
+        if access.space == "local":
+            self.local.store(access, shape, values, mask, site)
+        else:
+            self.memory.store(access, shape, values, mask, site, self._bound(instruction, 0))
 
     def _atomic(self, instruction: Instruction, mask: Mask) -> None:
         form = lookup(instruction)

@@ -12,8 +12,9 @@ import llvmlite.binding as llvm
 
 from emulator.runtime.support import SYMBOLS, support_ir
 
-# Sinking computations into the masked arms of accesses doubles the time of tiled kernels.
-_OPTIONS = ("-disable-machine-sink",)
+# Sinking computations behind the accesses whose results they use, or into the arms of accesses, keeps all those
+# results alive at once: tiled kernels would spend their time spilling.
+_OPTIONS = ("-disable-machine-sink", "-instcombine-code-sinking=false")
 _names = itertools.count()
 
 

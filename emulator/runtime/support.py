@@ -179,10 +179,10 @@ bad:
 }}
 
 define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %mask, i32 %size, i32 %space,
-                        i32 %access) noinline {{
+                        i32 %access, i32 %extra) noinline {{
   %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
   %p = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access,
-                              i32 0, i32 %lane)
+                              i32 %extra, i32 %lane)
   ret ptr %p
 }}
 """
@@ -215,7 +215,7 @@ whole:
   switch i32 %size, label %next [ {table} ]
 {pieces}
 words:
-  %word = phi i64 [ 0, %located ], [ %word.next, %words ]
+  %word = phi i64 [ 0, %placed ], [ %word.next, %words ]
   %source.step = {apart if load else packed}
   %target.step = {packed if load else apart}
   %source.word = getelementptr i8, ptr %{source}, i64 %source.step
@@ -233,7 +233,7 @@ def _slow(name: str, access: int, body: str, element: str) -> str:
     """A loop over active lanes that looks each up and then runs `body` on %place and the lane's %data."""
     return f"""
 define i1 @{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %space, i32 %extra,
-                  ptr %buffer) noinline {{
+                  ptr %buffer, ptr %positions) noinline {{
 entry:
   %size64 = zext i32 %size to i64
   %none = icmp eq i32 %mask, 0
@@ -250,7 +250,16 @@ lane.loop:
   br i1 %failed, label %fail, label %located
 located:
   %step = {element}
-  %data.offset = mul i64 %lane64, %step
+  %identity = icmp eq ptr %positions, null
+  br i1 %identity, label %placed, label %table
+table:
+  %position.p = getelementptr i16, ptr %positions, i64 %lane64
+  %position16 = load i16, ptr %position.p
+  %position = zext i16 %position16 to i64
+  br label %placed
+placed:
+  %slot = phi i64 [ %lane64, %located ], [ %position, %table ]
+  %data.offset = mul i64 %slot, %step
   %data = getelementptr i8, ptr %buffer, i64 %data.offset
   %tag = lshr i64 %address, 56
   %is.generic = icmp eq i32 %space, 0

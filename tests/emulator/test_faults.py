@@ -17,7 +17,10 @@ PATTERNS = {
     "wide strides": ("mul.wide.u32 %rd9, %r1, {size}*1000;", 31000),
     "reversed": ("sub.u32 %r2, 31, %r1; mul.wide.u32 %rd9, %r2, {size};", 31),
     "one address": ("mov.u64 %rd9, {size}*5;", 5),
-    "scattered": ("mul.lo.u32 %r2, %r1, 7; and.b32 %r2, %r2, 31; xor.b32 %r2, %r2, %r3; mul.wide.u32 %rd9, %r2, {size};", 31),
+    "scattered": (
+        "mul.lo.u32 %r2, %r1, 7; and.b32 %r2, %r2, 31; xor.b32 %r2, %r2, %r3; mul.wide.u32 %rd9, %r2, {size};",
+        31,
+    ),
     "run-time stride": ("mul.lo.u32 %r2, %r1, %r4; mul.wide.u32 %rd9, %r2, {size};", 62),
 }
 TEXT = """
