@@ -24,6 +24,7 @@ _MISSING = re.compile(r'^cannot open source file "(?P<header>.*)"(?:: [\w ]+)?$'
 _PLACE = re.compile(r"^(?P<what>.*?)(?: at line (?P<line>\d+)(?: of (?P<file>\S+?))?)?$")
 _SEVERITIES: dict[str, Severity] = {"error": "error", "warning": "warning", "remark": "note", "note": "note"}
 _UNREADABLE = "unrecognized token"
+_NO_SEMICOLON = 'expected a ";"'
 
 
 def front_end_diagnostics(
@@ -82,6 +83,8 @@ def _diagnostic(message: Message, source: SourceText) -> Diagnostic | None:
             notes.append(_cut(note.text))
         else:
             labels.append(Label(span=where, message=_cut(note.text)))
+    if message.text == _NO_SEMICOLON and own and span is not None and (before := source.end_before(span)) is not None:
+        labels.insert(0, Label(span=before, message="a ; is missing after this"))
     file = ""
     if not own and not labels and message.severity != "error":
         return None

@@ -102,7 +102,9 @@ def assembler_messages(log: str) -> list[AssemblerMessage]:
         match = _ASSEMBLER.match(line)
         if match and not match["message"].startswith("Ptx assembly aborted"):
             severity = "warning" if match["severity"] == "warning" else "error"
-            found.append(AssemblerMessage(severity, match["message"].strip(), int(match["line"] or 0)))
+            text = match["message"].strip()
+            line = int(match["line"] or 0) or _number(r" on line (\d+)$", text)
+            found.append(AssemblerMessage(severity, text, line))
     return found
 
 

@@ -68,6 +68,20 @@ class SourceText:
         word = _WORD.match(text, start)
         return Span(line=line, column=start + 1, end_line=line, end_column=(word.end() if word else start + 1) + 1)
 
+    def end_before(self, span: Span) -> Span | None:
+        """The last token of the nearest line above that is not blank; None where that line holds a comment."""
+        if self.lines[span.line - 1][: span.column - 1].strip():
+            return None
+        for line in range(span.line - 1, 0, -1):
+            text = self.lines[line - 1].rstrip()
+            if not text.strip():
+                continue
+            if "//" in text or "*/" in text or text.endswith("\\") or text.lstrip().startswith("#"):
+                return None
+            *_, last = _WORD.finditer(text)
+            return Span(line=line, column=last.start() + 1, end_line=line, end_column=last.end() + 1)
+        return None
+
     def character(self, line: int, column: int) -> str:
         """The character at a place, both counted from 1; empty past the end of the line."""
         return self.lines[line - 1][column - 1 : column]

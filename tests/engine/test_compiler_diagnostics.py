@@ -86,6 +86,9 @@ CASES = {
         '__global__ void k(int *p) {\n  int x;\n  asm("bogus.u32 %0, 1;" : "=r"(x));\n  p[0] = x;\n}',
         "Not a name of any known instruction", 3, 3, origin="assembler", help="inline PTX",
     ),
+    "assembler letters": Case(
+        '__global__ void k(int *p) {\n  asm volatile("ä;");\n}', "non-ASCII character", 2, origin="assembler"
+    ),
     "assembler types": Case(
         '__global__ void k(int *p) {\n  int x;\n\n  asm volatile("mov.u64 %0, 1;" : "=r"(x));\n  p[0] = x;\n}',
         "Arguments mismatch for instruction 'mov'", 4, origin="assembler",
@@ -137,6 +140,22 @@ def test_template_context_is_labelled() -> None:
         (2, 'instantiation of "T f(T) [with T=int]"'),
         (3, 'instantiation of "T g(T) [with T=int]"'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("  int a = 3\n\n  p[0] = a;", (2, 11, 12)),
+        ("  int a = *p\n  p[0] = a;", (2, 12, 13)),
+        ("  int a = 3 // no semicolon\n  p[0] = a;", None),
+        ("  int a = 3 p[0] = a;", None),
+    ],
+)
+def test_a_missing_semicolon_is_shown_where_it_belongs(text: str, label: tuple[int, int, int] | None) -> None:
+    error = only_error(f"__global__ void k(int *p) {{\n{text}\n}}")
+    assert error.message == 'expected a ";"'
+    places = [(item.span.line, item.span.column, item.span.end_column) for item in error.labels]
+    assert places == ([] if label is None else [label])
 
 
 def test_candidates_are_labelled() -> None:
