@@ -1,15 +1,21 @@
 """Reads request bodies: raw, with a cap that chunked ones meet too, then strictly as a protocol model."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect, Request
 
-from app.errors import Invalid, Problem, TooLarge, Unsupported
+from app.errors import Invalid, Problem, TooLarge, TooSlow, Unsupported
 from protocol.reading import Unreadable, read
 
 M = TypeVar("M", bound=BaseModel)
+
+MOST_SECONDS = 120.0
+"""For a whole body: a client that sends a byte now and then must not hold memory for ever."""
+_CLOSE = {"Connection": "close"}
 
 
 async def chunks(request: Request, cap: int, what: str = "The body") -> AsyncIterator[bytes]:
@@ -19,14 +25,21 @@ async def chunks(request: Request, cap: int, what: str = "The body") -> AsyncIte
     if length.isascii() and length.isdigit() and int(length[:20]) > cap:
         raise TooLarge(detail)
     total = 0
-    try:
-        async for chunk in request.stream():
-            total += len(chunk)
-            if total > cap:
-                raise TooLarge(detail, headers={"Connection": "close"})
-            yield chunk
-    except ClientDisconnect:
-        raise Problem("The client went away.") from None
+    deadline = time.monotonic() + MOST_SECONDS
+    stream = request.stream()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(stream), max(0.0, deadline - time.monotonic()))
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise TooSlow(f"{what} did not come within {MOST_SECONDS:g} s.", headers=_CLOSE) from None
+        except ClientDisconnect:
+            raise Problem("The client went away.") from None
+        total += len(chunk)
+        if total > cap:
+            raise TooLarge(detail, headers=_CLOSE)
+        yield chunk
 
 
 async def read_model(request: Request, model: type[M], cap: int) -> M:

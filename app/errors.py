@@ -3,6 +3,7 @@
 Problem
 ├── Invalid          422  a body or a parameter; errors[].field is a path such as steps.0.config.block
 ├── NotFound         404
+├── TooSlow          408
 ├── TooLarge         413
 ├── TooMany          429  with Retry-After
 └── Unavailable      503  something that the service needs is away; the reason is in detail
@@ -113,6 +114,10 @@ class Conflict(Problem):
 
 class Gone(Problem):
     status, kind, title = 410, "gone", "No longer kept"
+
+
+class TooSlow(Problem):
+    status, kind, title = 408, "too-slow", "The body came too slowly"
 
 
 class TooLarge(Problem):

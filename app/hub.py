@@ -105,7 +105,7 @@ class Hub:
                     await self._pubsub.subscribe(channel)
                 elif command == "unsubscribe" and not wanted:
                     await self._pubsub.unsubscribe(channel)
-            except (RedisError, OSError) as error:
+            except Exception as error:  # whatever it was: without this task no reader would ever be woken
                 log.warning("subscription delayed", error=str(error))
                 await asyncio.sleep(0.2)
                 self._commands.put_nowait((command, channel))
@@ -119,7 +119,7 @@ class Hub:
                     if message["type"] in ("message", "subscribe"):
                         for subscription in self._subscriptions.get(message["channel"], ()):
                             subscription.push(text)
-            except (RedisError, OSError) as error:
+            except Exception as error:
                 log.warning("queue connection lost", error=str(error))
             await asyncio.sleep(0.2)
             for subscriptions in self._subscriptions.values():

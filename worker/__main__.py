@@ -3,15 +3,19 @@
 import argparse
 import sys
 
+from store.keys import COMPILE_QUEUE
 from store.logs import configure_logs
 from store.settings import Settings
 from worker.process import serve
 
+KNOWN = ("emulator", COMPILE_QUEUE)
+
 
 def _queues(text: str) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names:
-        raise argparse.ArgumentTypeError("name at least one queue: emulator, compile")
+    unknown = [name for name in names if name not in KNOWN]
+    if unknown or not names:
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'}: known are {', '.join(KNOWN)}")
     return names
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.body import read_model
-from app.errors import Invalid, TimedOut, TooLarge, TooMany, Unavailable, Unsupported, documented
+from app.errors import Invalid, TimedOut, TooLarge, TooMany, TooSlow, Unavailable, Unsupported, documented
 from app.hub import Subscription
 from app.openapi import takes
 from app.service import Client, Served, Service
@@ -24,7 +24,7 @@ LOOK_AGAIN = 1.0
 @router.post(
     "/api/compile",
     response_model=InspectReport,
-    responses=documented(Unsupported, TooLarge, Invalid, TooMany, Unavailable, TimedOut),
+    responses=documented(Unsupported, TooSlow, TooLarge, Invalid, TooMany, Unavailable, TimedOut),
     openapi_extra=takes(InspectRequest),
 )
 async def inspect(request: Request, service: Served, client: Client) -> Response:

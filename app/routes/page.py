@@ -9,12 +9,12 @@ from app.service import Served
 router = APIRouter(include_in_schema=False)
 
 
-@router.get("/")
+@router.api_route("/", methods=["GET", "HEAD"])
 async def index(service: Served) -> Response:
     return service.page.index()
 
 
-@router.get("/k/{share_id}")
+@router.api_route("/k/{share_id}", methods=["GET", "HEAD"])
 async def link(share_id: str, service: Served) -> Response:
     """The page looks the share up itself, and says so where there is none."""
     return service.page.index()

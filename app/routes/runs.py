@@ -7,7 +7,17 @@ from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, StringConstraints
 
 from app.body import read_model
-from app.errors import Conflict, Invalid, NotFound, TooLarge, TooMany, Unavailable, Unsupported, documented
+from app.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    TooLarge,
+    TooMany,
+    TooSlow,
+    Unavailable,
+    Unsupported,
+    documented,
+)
 from app.openapi import takes
 from app.service import Client, Served
 from app.uploads import check_uploads
@@ -48,7 +58,7 @@ class RunAnswer(BaseModel):
 @router.post(
     "/api/runs",
     status_code=202,
-    responses=documented(Unsupported, TooLarge, Invalid, Conflict, TooMany, Unavailable),
+    responses=documented(Unsupported, TooSlow, TooLarge, Invalid, Conflict, TooMany, Unavailable),
     openapi_extra=takes(RunRequest),
 )
 async def create_run(

@@ -17,7 +17,7 @@ SCRIPT = "console.log(1);\n" * 100
 
 
 @pytest.fixture
-def page(tmp_path: Path) -> Page:
+def built(tmp_path: Path) -> Page:
     folder = tmp_path / "dist"
     (folder / "assets").mkdir(parents=True)
     (folder / "index.html").write_text(INDEX)
@@ -29,10 +29,10 @@ def page(tmp_path: Path) -> Page:
     return Page(folder)
 
 
-def test_the_nonce_is_new_each_time(page: Page) -> None:
+def test_the_nonce_is_new_each_time(built: Page) -> None:
     nonces = set()
     for _ in range(3):
-        answer = page.index()
+        answer = built.index()
         policy = answer.headers["content-security-policy"]
         (nonce,) = re.findall(r"'nonce-([\w-]+)'", policy)
         assert f'<meta name="csp-nonce" content="{nonce}">' in bytes(answer.body).decode()
@@ -55,8 +55,8 @@ def test_the_nonce_is_new_each_time(page: Page) -> None:
         ("favicon.svg", "gzip", None, "image/svg+xml"),
     ],
 )
-def test_assets(page: Page, path: str, accepted: str, encoding: str | None, media: str) -> None:
-    answer = page.asset(path, Headers({"accept-encoding": accepted}))
+def test_assets(built: Page, path: str, accepted: str, encoding: str | None, media: str) -> None:
+    answer = built.asset(path, Headers({"accept-encoding": accepted}))
     assert answer.headers.get("content-encoding") == encoding
     assert answer.headers["content-type"] == media
     assert answer.headers["vary"] == "Accept-Encoding"
@@ -64,16 +64,16 @@ def test_assets(page: Page, path: str, accepted: str, encoding: str | None, medi
     assert forever is path.startswith("assets/")
     if encoding == "gzip":
         assert gzip.decompress(bytes(answer.body)).decode() == SCRIPT
-    again = page.asset(path, Headers({"if-none-match": answer.headers["etag"]}))
+    again = built.asset(path, Headers({"if-none-match": answer.headers["etag"]}))
     assert (again.status_code, bytes(again.body)) == (304, b"")
 
 
 @pytest.mark.parametrize(
     "path", ["", "index.html", "../secret", "assets/../../secret", "assets", "assets/app-1a2b.js.br", "/"]
 )
-def test_nothing_else_is_served(page: Page, path: str) -> None:
+def test_nothing_else_is_served(built: Page, path: str) -> None:
     with pytest.raises(NotFound):
-        page.asset(path, Headers({}))
+        built.asset(path, Headers({}))
 
 
 def test_a_page_that_is_not_built(tmp_path: Path) -> None:
@@ -81,9 +81,9 @@ def test_a_page_that_is_not_built(tmp_path: Path) -> None:
         Page(tmp_path / "none").index()
 
 
-def test_the_routes(served: Served, page: Page) -> None:
+def test_the_routes(served: Served, built: Page) -> None:
     problem(served.http.get("/"), 503)
-    served.app.state.service.page = page
+    served.app.state.service.page = built
     for path in ("/", "/k/11111111111"):
         answer = served.http.get(path)
         assert answer.status_code == 200
@@ -92,3 +92,10 @@ def test_the_routes(served: Served, page: Page) -> None:
         assert answer.headers["cross-origin-embedder-policy"] == "require-corp"
     assert served.http.get("/assets/app-1a2b.js").text == SCRIPT
     problem(served.http.get("/assets/none.js"), 404)
+
+
+@pytest.mark.parametrize("path", ["/", "/k/11111111111"])
+def test_a_head_request(served: Served, built: Page, path: str) -> None:
+    served.app.state.service.page = built
+    answer = served.http.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")

@@ -1,6 +1,8 @@
 """Sending, looking up and cancelling runs."""
 
 import json
+import socket
+import time
 from typing import Any
 
 import httpx
@@ -208,7 +210,6 @@ def test_a_lost_worker_twice_over(served: Served) -> None:
         if served.redis.zcard(keys.pending("emulator")):
             break
         served.http.get("/healthz")
-        import time
 
         time.sleep(0.01)
     held = served.claim(run_id)
@@ -231,3 +232,19 @@ def finish_with_buffer(served: Served, dtype: str, shape: tuple[int, ...], data:
     )
     served.claims.finish(held, Finished(verdict="ok"))
     return run_id
+
+
+def test_a_body_that_drips_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.body.MOST_SECONDS", 0.2)
+    lines = (
+        "POST /api/runs HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        "Content-Length: 99",
+    )
+    head = "\r\n".join((*lines, "", "{")).encode()
+    with socket.create_connection(served.server.servers[0].sockets[0].getsockname(), timeout=5) as connection:
+        connection.sendall(head)
+        answer = connection.recv(2000)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert b"urn:warpyard:problem:too-slow" in answer

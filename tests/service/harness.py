@@ -35,6 +35,8 @@ from store.settings import Settings
 from store.workers import Worker, announce
 
 ROOT = Path(__file__).resolve().parents[2]
+DATABASE_URL = os.environ.get("WARPYARD_TEST_DATABASE_URL", "")
+"""Of a Postgres database to run these tests on; empty: SQLite."""
 SOURCE = "__global__ void scale(float *a, float f) { a[threadIdx.x] *= f; }"
 
 
@@ -122,8 +124,11 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file to copy."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("empty"))
+    settings = Settings(data_dir=tmp_path_factory.mktemp("empty"), database_url=DATABASE_URL)
     migrate.upgrade(settings)
+    migrate.check(settings)
+    if DATABASE_URL:
+        (settings.data_dir / "warpyard.db").touch()
     return settings.data_dir / "warpyard.db"
 
 
@@ -142,6 +147,7 @@ def make_settings(broker: Broker, empty_database: Path, folder: Path, **changes:
     values: dict[str, Any] = {
         "data_dir": data,
         "redis_url": broker.url,
+        "database_url": DATABASE_URL,
         "examples_dir": folder / "examples",
         "page_dir": folder / "page",
         "runs_per_second": 1000.0,

@@ -5,6 +5,7 @@ from tests.service.harness import (  # noqa: F401
     claims,
     client,
     empty_database,
+    one_server,
     processes,
     served,
     settings,

@@ -78,7 +78,7 @@ def test_a_run_goes_through(
     assert client.zcard(keys.RUNNING) == client.zcard(keys.pending("emulator")) == 0
     engine = create_engine(settings.database_blocking)
     with engine.connect() as connection:
-        row = connection.execute(select(Run.__table__)).one()
+        row = connection.execute(select(Run.__table__).where(Run.id == run_id)).one()
     engine.dispose()
     assert (row.id, row.verdict, row.attempt, row.device) == (run_id, "ok", 1, "emulator")
     assert row.events.count('"id":') == 3
