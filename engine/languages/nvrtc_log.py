@@ -103,8 +103,8 @@ def assembler_messages(log: str) -> list[AssemblerMessage]:
         if match and not match["message"].startswith("Ptx assembly aborted"):
             severity = "warning" if match["severity"] == "warning" else "error"
             text = match["message"].strip()
-            line = int(match["line"] or 0) or _number(r" on line (\d+)$", text)
-            found.append(AssemblerMessage(severity, text, line))
+            place = int(match["line"] or 0) or _number(r" on line (\d+)$", text)
+            found.append(AssemblerMessage(severity, text, place))
     return found
 
 
