@@ -110,7 +110,7 @@ def run_feature(architecture: str, name: str, block: Dim3, *arguments: Array | b
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize(("name", "block", "grid", "arguments", "expected"), ROWS, ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(("name", "block", "grid", "arguments", "expected"), ROWS, ids=[row[0] for row in ROWS])
 def test_feature(
     architecture: str, name: str, block: Dim3, grid: Dim3, arguments: list[Array | bytes], expected: list[Any]
 ) -> None:
