@@ -16,7 +16,7 @@ from planted import CANARY, Planted, lives, processes, zygotes
 from sandbox.launcher import Job, JobLimits, JobOutcome, Sandbox
 
 FOLDER = Path(__file__).parent.parent / "data" / "attacks"
-LIMITS = JobLimits(wall=20, cpu=1, memory=512 << 20, output=1 << 16, result=16 << 20, log=1 << 20)
+LIMITS = JobLimits(wall=60, cpu=20, memory=512 << 20, output=1 << 16, result=16 << 20, log=1 << 20)
 _WATCHED = ("/tmp", "/var/tmp", "/dev/shm", "/etc", "/")
 _NEXT_JOB_SECONDS = 2.0
 
@@ -226,8 +226,12 @@ def sibling_in(box: Sandbox) -> Generator[Job]:
 
 
 def attempt(box: Sandbox, attack: Attack) -> tuple[JobOutcome, bytes]:
-    # Short only where the clock is an expected end: no verdict may hang on how busy this machine is.
-    limits = dataclasses.replace(LIMITS, wall=1.5) if "limit:wall" in attack.expect else LIMITS
+    # Short only where a limit is an expected end: no verdict may hang on how busy this machine is.
+    limits = LIMITS
+    if "limit:cpu" in attack.expect:
+        limits = dataclasses.replace(limits, cpu=1)
+    if "limit:wall" in attack.expect:
+        limits = dataclasses.replace(limits, wall=1.5)
     job = box.start("python", attack.source, limits=limits)
     messages = list(job.messages())
     outcome = job.wait()

@@ -10,7 +10,7 @@ SPIN = "while True: pass"
 
 
 def run(box: Sandbox, source: str, **limits: float) -> JobOutcome:
-    return box.start("python", source.encode(), limits=JobLimits(**{"wall": 30, "cpu": 5, **limits})).wait()  # type: ignore[arg-type]
+    return box.start("python", source.encode(), limits=JobLimits(**{"wall": 60, "cpu": 20, **limits})).wait()  # type: ignore[arg-type]
 
 
 ROWS = [
