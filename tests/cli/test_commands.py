@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from conftest import ROOT, SAXPY, Warpyard
+from tests.cli.commandline import ROOT, SAXPY, Warpyard
 
 
 def test_compile_tells_parameters_resources_and_occupancy(warpyard: Warpyard) -> None:

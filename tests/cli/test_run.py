@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SAXPY, Warpyard
+
+from tests.cli.commandline import SAXPY, Warpyard
 
 LAUNCH = ("n=1000", "a=2", "x=float32[1000]:arange", "y=float32[1000]:full=1")
 

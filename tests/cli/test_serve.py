@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 
 from cli.bench_service import submit
 from store.examples import load_examples
+from tests.cli.commandline import ROOT
 
 pytestmark = pytest.mark.service
 
