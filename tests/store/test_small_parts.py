@@ -20,8 +20,7 @@ from store.connections import connect
 from store.identifiers import base58, is_id, new_id
 from store.logs import configure_logs, escape_controls
 from store.settings import Settings
-from store.version import REVISION
-from store.version import VERSION
+from store.version import REVISION, VERSION
 from store.workers import NoDevice, Worker, announce, live_workers, offered, resolve, withdraw
 from tests.service.harness import EMULATOR, ROOT, run_request
 
