@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import emulator
@@ -61,7 +61,7 @@ class EmulatedDevice:
         self._code = code
         self._loaded: dict[str, Loaded] = {}
         self._source = SourceText(source.text, source.file_name)
-        self._buffers: dict[str, tuple[str, int]] = {}
+        self._buffers: dict[str, Named] = {}
         self._threads = available_threads()
 
     @property
@@ -107,10 +107,12 @@ class EmulatedDevice:
 
     def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> EmulatedBuffer:
         fill = _UNINITIALISED if values is None else None
-        buffer = EmulatedBuffer(self._memory.allocate(name, count * ITEM_BYTES[dtype], fill), dtype)
+        # Variables of the module lie in the same arena: a blank is in no name of theirs.
+        label = f"buffer {name}"
+        buffer = EmulatedBuffer(self._memory.allocate(label, count * ITEM_BYTES[dtype], fill), dtype)
         if values is not None:
             buffer.write(values)
-        self._buffers[name] = (dtype, count)
+        self._buffers[label] = Named(name, dtype, count)
         return buffer
 
     def launch(
@@ -139,7 +141,7 @@ class EmulatedDevice:
         found: tuple[Found, ...] = ()
         timed_out = outcome.fault is not None and outcome.fault.kind == TIMEOUT
         if outcome.fault is not None and not timed_out:
-            allocations = {label: Named(names[label], *facts) for label, facts in self._buffers.items()}
+            allocations = {label: replace(item, name=names[item.name]) for label, item in self._buffers.items()}
             found = (finding(outcome.fault, launch.step, allocations, self._source),)
         return LaunchReport(outcome.seconds, found, dict(outcome.counters), timed_out)
 

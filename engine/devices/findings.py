@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from emulator import BufferRelation, Fault, Problem, SourceLocation
+from engine.languages.names import qualified_parts
 from engine.languages.source_text import SourceText
 from protocol.diagnostics import Diagnostic, Span
 from protocol.dtypes import ITEM_BYTES, write_number
@@ -80,7 +81,7 @@ def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: S
             "access": fault.access,
             "space": fault.space,
             "bytes": fault.size or None,
-            "buffer": named.name if named else relation.name if relation else None,
+            "buffer": named.name if named else _variable(relation.name) if relation else None,
             "index": None if index is None else write_number(index),
             "block": fault.block,
             "thread": fault.thread,
@@ -102,9 +103,9 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
         case "out-of-bounds":
             return f"{who} {did} {fault.size} bytes at address {fault.address:#x}, which is in no buffer."
         case "misaligned":
-            where = (
-                f"byte {relation.offset:,} of {named.name if named else relation.name}" if relation else "an address"
-            )
+            where = "an address"
+            if relation is not None:
+                where = f"byte {relation.offset:,} of {named.name if named else _variable(relation.name)}"
             return f"{who} {did} {fault.size} bytes at {where}, which is no multiple of {fault.size}."
         case "null":
             return f"{who} {did} {fault.size} bytes through a null pointer (address {fault.address:#x})."
@@ -120,7 +121,7 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
 def _beyond(fault: Fault, relation: BufferRelation, named: Named | None) -> str:
     """Such as 'x[1024], one past the end of x (1,024 float32)'."""
     if named is None:
-        size = f"{relation.name} ({relation.nbytes:,} bytes)"
+        size = f"{_variable(relation.name)} ({relation.nbytes:,} bytes)"
         if relation.offset < 0:
             return f"{fault.size} bytes, {-relation.offset:,} before the start of {size}"
         past = relation.offset - relation.nbytes
@@ -138,6 +139,11 @@ def _beyond(fault: Fault, relation: BufferRelation, named: Named | None) -> str:
         distance = index - named.count + 1
         return f"{what}, {'one' if distance == 1 else f'{distance:,}'} past the end of {size}"
     return f"{what}, across the end of {size}"
+
+
+def _variable(name: str) -> str:
+    """A variable of the module as the user wrote it; 'shared memory' and the like stay as they are."""
+    return "::".join(qualified_parts(name))
 
 
 def _triple(values: tuple[int, int, int]) -> str:

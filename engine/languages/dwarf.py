@@ -21,6 +21,7 @@ _WIDTH = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
 _FIXED = {0x01: 8, 0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x0E: 4, 0x10: 4, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8}
 _FORM_STRING, _FORM_UNSIGNED, _FORM_SIGNED = 0x08, 0x0F, 0x0D
 _BLOCKS = {0x03: 2, 0x04: 4, 0x0A: 1}
+_LONGEST_NUMBER = 63
 _HEADER = struct.Struct("<IHIB")
 
 
@@ -166,3 +167,5 @@ def _unsigned(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
         if byte < 0x80:
             return result, position
+        if shift > _LONGEST_NUMBER:
+            raise BadDwarf("a number of more than 64 bits")

@@ -264,6 +264,27 @@ def test_assertion() -> None:
     assert (found["thread"], found["span"]["line"]) == ([9, 0, 0], 2)
 
 
+def test_a_variable_of_the_module_is_not_a_buffer_of_its_name() -> None:
+    text = """__device__ int p[4];
+namespace far { __device__ int q[4]; }
+__global__ void k(int *x) { x[0] = p[x[1] + 4] + far::q[x[1]]; }
+__global__ void j(int *x) { x[0] = p[x[1]] + far::q[x[1] + 9]; }
+"""
+    for entry, name, message in (
+        ("k", "p", "read 4 bytes at the end of p (16 bytes)."),
+        ("j", "far::q", "read 4 bytes, 20 bytes past the end of far::q (16 bytes)."),
+    ):
+        step = {
+            "kind": "launch",
+            "entry": entry,
+            "config": {"grid": [1], "block": [1]},
+            "arguments": [{"kind": "buffer", "buffer": "p"}],
+        }
+        (found,) = ran(request(text, buffers=[buffer("p")], steps=[step])).kind("found")
+        assert (found["buffer"], found["index"]) == (name, None)
+        assert found["message"].endswith(message)
+
+
 def test_results_before_a_fault_are_kept_and_later_steps_are_not_run() -> None:
     text = "__global__ void k(int *p, int at) { p[at] += 1; }"
 
