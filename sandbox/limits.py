@@ -50,11 +50,15 @@ RULES: tuple[Rule, ...] = (
     Rule(("output",), "limit:output", "bytes of stdout and stderr together, counted by the supervisor"),
     Rule(("log",), "limit:log", "bytes of all frame headers (events, diagnostics, printf text), counted outside"),
     Rule(("result", "frames"), "limit:result", "bytes of all frame payloads, and frames; counted outside"),
-    Rule(("pids",), "limit:pids", "pids cgroup or RLIMIT_NPROC, and the watchdog; threads count"),
+    Rule(
+        ("pids",),
+        "limit:pids",
+        "the watchdog, every 25 to 100 ms; in strong mode RLIMIT_NPROC refuses 8 above it; threads count",
+    ),
     Rule(
         ("open_files", "scratch", "scratch_files"),
         "limit:files",
-        "RLIMIT_NOFILE, RLIMIT_FSIZE, size and inodes of the job's own tmpfs",
+        "RLIMIT_FSIZE, size and inodes of the job's tmpfs; a descriptor that RLIMIT_NOFILE refuses is the job's error",
     ),
 )
 
