@@ -20,6 +20,7 @@ from app.observe import Metrics
 from app.page import Page
 from app.queue import Queue
 from app.reaper import Reaper
+from app.recent import Recent
 from store.blobs import Blobs, open_blobs
 from store.broker import Sender, open_celery
 from store.claims import Claims
@@ -32,6 +33,7 @@ from store.workers import Worker, live_workers
 log = structlog.get_logger(__name__)
 
 _WORKERS_SECONDS = 0.5
+_SHARES_BYTES = 32 << 20
 
 
 @dataclass
@@ -46,6 +48,8 @@ class Service:
     metrics: Metrics
     page: Page
     examples: tuple[Example, ...]
+    shares: Recent = field(default_factory=lambda: Recent(_SHARES_BYTES))
+    """Answers of /api/shares/{id}."""
     streams: Counter[str] = field(default_factory=Counter)
     """Open event streams by client."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))

@@ -90,13 +90,22 @@ async def create_share(request: Request, response: Response, service: Served, cl
 )
 async def get_share(share_id: str, request: Request, service: Served) -> Response:
     """What a link holds; it never changes."""
+    headers = {"ETag": f'"{share_id}"', "Cache-Control": FOREVER}
+    answer = service.shares.get(share_id)
+    if answer is None:
+        answer = await _stored_share(service, share_id)
+        service.shares.put(share_id, answer)
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(answer, headers=headers, media_type="application/json")
+
+
+async def _stored_share(service: Service, share_id: str) -> bytes:
+    """A ShareAnswer as JSON. Raises NotFound."""
     async with AsyncSession(service.engine) as session:
         row = await session.get(Share, share_id) if is_id(share_id) else None
     if row is None:
         raise NotFound("There is no such share.")
-    headers = {"ETag": f'"{row.id}-{row.content_hash[:16]}"', "Cache-Control": FOREVER}
-    if request.headers.get("if-none-match") == headers["ETag"]:
-        return Response(status_code=304, headers=headers)
     answer = ShareAnswer(
         id=row.id,
         parent=row.parent,
@@ -104,7 +113,7 @@ async def get_share(share_id: str, request: Request, service: Served) -> Respons
         content_hash=row.content_hash,
         payload=SharePayload.model_validate_json(row.payload),
     )
-    return Response(answer.model_dump_json(), headers=headers, media_type="application/json")
+    return answer.model_dump_json().encode()
 
 
 async def _keep_uploads(service: Service, payload: SharePayload) -> None:

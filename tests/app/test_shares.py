@@ -7,6 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
+from app.recent import Recent
 from tests.app.test_runs import problem, put
 from tests.service.harness import Served, run_body
 
@@ -36,6 +37,7 @@ def test_a_share(served: Served) -> None:
     again = served.http.get(f"/api/shares/{body['id']}", headers={"if-none-match": got.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     served.redis.flushall()
+    served.app.state.service.shares = Recent(0)
     assert served.http.get(f"/api/shares/{body['id']}").json() == got.json()
 
 
@@ -89,3 +91,14 @@ def test_the_upload_of_a_share_is_kept(served: Served) -> None:
 @pytest.mark.parametrize("share_id", ["1" * 11, "short", "0" * 11])
 def test_an_unknown_share(served: Served, share_id: str) -> None:
     problem(served.http.get(f"/api/shares/{share_id}"), 404)
+
+
+def test_what_is_recent_has_a_cap() -> None:
+    recent = Recent(800)
+    for key in "abcdefghi":
+        recent.put(key, key.encode() * 100)
+        recent.get("a")
+    recent.put("large", b"x" * 101)
+    recent.put("a", b"another")
+    assert [key for key in "abcdefghi" if recent.get(key) is not None] == list("acdefghi")
+    assert (recent.get("a"), recent.get("large")) == (b"a" * 100, None)
