@@ -30,6 +30,7 @@ class Control(Protocol):
     def branch_divergent(self, block: Block, condition: Value, mask: str) -> None: ...
     def switch_uniform(self, block: Block, index: Value, mask: str) -> None: ...
     def switch_divergent(self, block: Block, masks: list[str]) -> None: ...
+    def others(self, source: int) -> str | None: ...
     def allocas(self) -> list[str]: ...
 
 
@@ -203,6 +204,15 @@ class ChainControl:
         self.check_stop()
         self.drain(self.waiting[block.id] | targets)
         self.emitter.branch("done")
+
+    def others(self, source: int) -> str | None:
+        """The mask of lanes that wait elsewhere while the source runs; None where none can."""
+        total: str | None = None
+        for block in self._sorted(self.waiting[source]):
+            self.parked.add(block)
+            mask = self.emitter.put(f"load {self.word}, ptr %P.{block}")
+            total = mask if total is None else self.emitter.put(f"or {self.word} {total}, {mask}")
+        return total
 
     # The frame of the function.
 

@@ -170,6 +170,12 @@ class DispatchControl:
         self.extra.append(label)
         return len(self.graph.order) + len(self.extra) - 1, label
 
+    def others(self, source: int) -> str | None:
+        """The mask of lanes that are elsewhere: all that live but the running ones."""
+        alive = self.emitter.put(f"load {self.word}, ptr {self._field(abi.FRAME_ALIVE)}")
+        here = self.emitter.put(f"load {self.word}, ptr %M")
+        return self.emitter.put(f"and {self.word} {alive}, {self.emitter.put(f'xor {self.word} {here}, -1')}")
+
     # The frame of the function.
 
     def allocas(self) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from emulator.analysis.operands import CARRY, destination_count, is_sink
 from emulator.analysis.rules import evaluate
+from emulator.instruments.instrument import Probe
 from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
@@ -129,6 +130,7 @@ class InstructionLowering(MemoryInstructions):
         active = None
         if form.kind == "warp":
             active = mask.vector
+            self._observe_warp(instruction, mask, values)
             if instruction.guard is not None:
                 active = self.lanes.and_(active, self.lanes.splat(self._guard(instruction)))
         self.lanes.lazy_nan = is_lazy(form)
@@ -173,6 +175,18 @@ class InstructionLowering(MemoryInstructions):
         """The lanes of a gang are together already; bar.arrive only counts."""
         if "arrive" in instruction.modifiers:
             self.context.barriers.arrive(instruction, mask.word)
+        else:
+            self._observe_warp(instruction, mask, [self._source(o, "i32") for o in instruction.operands])
+
+    def _observe_warp(self, instruction: Instruction, mask: Mask, values: list[Value]) -> None:
+        """Tells instruments of an instruction of the warp; its member mask is its last source, if it has one."""
+        if not self.context.instruments:
+            return
+        site = self.context.sites.add(instruction, "generic", "read")
+        has_members = "sync" in instruction.modifiers and "aligned" not in instruction.modifiers
+        members = values[-1] if has_members and values else None
+        for instrument in self.context.instruments:
+            instrument.on_warp(Probe(self.emitter, mask), instruction, members, self.context.others(), site)
 
     def trap(self, instruction: Instruction, mask: Mask) -> None:
         kind = abi.BAD_CALLEE if "callee" in instruction.modifiers else abi.TRAP

@@ -13,6 +13,7 @@ from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import registers_of, uses
+from emulator.instruments.instrument import Instrument, Probe
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
@@ -58,8 +59,9 @@ class LoweredKernel:
 
 class KernelLowering(ABC):
     def __init__(
-        self, flat: FlatKernel, graph: Graph, liveness: Liveness, classes: Classes, gang: Gang, has_dynamic: bool
-    ) -> None:
+        self, flat: FlatKernel, graph: Graph, liveness: Liveness, classes: Classes, gang: Gang,
+        instruments: list[Instrument],
+    ) -> None:  # fmt: skip
         self.flat = flat
         self.graph = graph
         self.liveness = liveness
@@ -69,7 +71,7 @@ class KernelLowering(ABC):
         self.special = SpecialRegisters(self.emitter, flat, gang)
         self.registers = RegisterFile(self.emitter, flat, classes, gang, self.special)
         self.addresses = Addresses(
-            self.emitter, self.registers, None if has_dynamic else flat.shared_bytes, flat.local_bytes
+            self.emitter, self.registers, None if flat.dynamic else flat.shared_bytes, flat.local_bytes
         )
         self.barriers = BarrierLowering(self.emitter, self.registers)
         self.control = self._make_control()
@@ -78,7 +80,12 @@ class KernelLowering(ABC):
         items = [item for block in graph.order for item in _items(graph.blocks[block])]
         used = {name for item in items for name in uses(item)}
         raw = raw_registers(items)
-        context = Context(self.emitter, self.registers, self.addresses, self.barriers, self.sites, used, raw)
+        self.instruments = instruments
+        context = Context(
+            self.emitter, self.registers, self.addresses, self.barriers, self.sites, used, raw, instruments,
+            lambda: self.control.others(self.current),
+        )  # fmt: skip
+        self.current = 0
         self.instructions = InstructionLowering(context)
 
     def run(self) -> LoweredKernel:
@@ -115,6 +122,9 @@ class KernelLowering(ABC):
 
     def _block(self, block: Block) -> None:
         mask = Mask(self.emitter, self.control.enter(block.id))
+        self.current = block.id
+        for instrument in self.instruments:
+            instrument.on_block(Probe(self.emitter, mask), len(_items(block)))
         self.registers.begin_block()
         self.instructions.groups.begin_block(block.instructions)
         for instruction in block.instructions:
@@ -160,6 +170,10 @@ class KernelLowering(ABC):
         if isinstance(problem, Problem):
             raise LoweringProblem(problem)
         if is_block_barrier(last):
+            for instrument in self.instruments:
+                site = self.sites.add(last, "generic", "read")
+                others = self.control.others(block.id)
+                instrument.on_barrier(Probe(self.emitter, mask), last, others, site)
             self._barrier(block, last, mask)
             return
         guard: Value | None = None
@@ -170,6 +184,8 @@ class KernelLowering(ABC):
         if last.opcode == "brx":
             self._switch(block, last, mask)
             return
+        if last.opcode == "bra":
+            self._observe_branch(guard, mask)
         self._flush(block, mask)
         if last.opcode in ("ret", "exit"):
             self._exit(block, guard, mask)
@@ -179,6 +195,11 @@ class KernelLowering(ABC):
             self.control.branch_uniform(block, guard, mask.word)
         else:
             self.control.branch_divergent(block, guard, mask.word)
+
+    def _observe_branch(self, guard: Value | None, mask: Mask) -> None:
+        for instrument in self.instruments:
+            taken = None if guard is None or not guard.lanes else self.control.split(guard, mask.word)[0]
+            instrument.on_branch(Probe(self.emitter, mask), taken)
 
     def _exit(self, block: Block, guard: Value | None, mask: Mask) -> None:
         if guard is None:
@@ -207,6 +228,8 @@ class KernelLowering(ABC):
             "entry:", *emitter.allocas, *self.control.allocas(), *self._slots(),
             f"  %sites.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_SITES}",
             "  %sites = load ptr, ptr %sites.p",
+            f"  %counters.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_COUNTERS}",
+            "  %counters = load ptr, ptr %counters.p",
             *emitter.prelude, *start,
         ]  # fmt: skip
         tail = [
@@ -214,6 +237,9 @@ class KernelLowering(ABC):
             "stopped:", f"  ret i32 {abi.STOPPED}",
             "faulted:", f"  ret i32 {abi.FAULTED}",
         ]  # fmt: skip
+        for instrument in self.instruments:
+            for declaration in instrument.symbols.values():
+                emitter.declare(declaration)
         lines = [
             *self.special.tables,
             *(f"{name} = private constant {body}" for body, name in emitter.constants.items()),

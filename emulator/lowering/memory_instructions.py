@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
 from emulator.analysis.operands import destination_count, is_sink, registers_of
 from emulator.analysis.rules import evaluate, tag_of
 from emulator.analysis.shapes import Shape
+from emulator.instruments.instrument import AccessKind, Instrument, Probe
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
@@ -55,6 +57,8 @@ class Context:
     sites: SiteTable
     used: set[str]  # registers that some instruction reads
     raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
+    instruments: list[Instrument]
+    others: Callable[[], str | None]  # mask of the gang's lanes that wait elsewhere
 
 
 def flatten(operands: tuple[Operand, ...]) -> list[Operand]:
@@ -118,6 +122,13 @@ class MemoryInstructions:
             raise problem_of(instruction, f"{instruction.form} needs an address in brackets")
         return self.addresses.shape(operand, space)
 
+    def _observe(
+        self, kind: AccessKind, access: Access, shape: Shape, mask: Mask, site: int, values: Sequence[Value] = ()
+    ) -> None:
+        for instrument in self.context.instruments:
+            addresses = self.addresses.vector(shape)
+            instrument.on_access(Probe(self.emitter, mask), kind, access, addresses, values, site)
+
     def _bound(self, instruction: Instruction, position: int) -> Bound:
         group = self.groups.of(instruction)
         operand = instruction.operands[position]
@@ -139,6 +150,7 @@ class MemoryInstructions:
             values = self._parameter(instruction, access, address.base, address.offset)
         else:
             shape = self._address(instruction, 1, access.space)
+            self._observe("read", access, shape, mask, site)
             if access.space == "local":
                 values = self.local.load(access, shape, mask, site)
             else:
@@ -165,6 +177,7 @@ class MemoryInstructions:
             raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
         values = [self._source(operand, access.llvm_type) for operand in sources]
         site = self.context.sites.add(instruction, access.space, "write")
+        self._observe("write", access, shape, mask, site, values)
         if access.space == "local":
             self.local.store(access, shape, values, mask, site)
         else:
@@ -178,6 +191,7 @@ class MemoryInstructions:
         shape = self._address(instruction, count, access.space)
         operands = [self._source(operand, access.llvm_type) for operand in instruction.operands[count + 1 :]]
         site = self.context.sites.add(instruction, access.space, "atomic")
+        self._observe("atomic", access, shape, mask, site, operands)
         target = instruction.operands[0] if count else None
         used = isinstance(target, RegisterOperand) and target.name in self.context.used
         old = self.atomics.lower(form, access, shape, operands, mask, site, used)
@@ -196,11 +210,14 @@ class MemoryInstructions:
         source = self._address(instruction, 1, "global")
         target = self._address(instruction, 0, "shared")
         site = self.context.sites.add(instruction, "global", "read")
-        values = self.memory.load(Access("global", "b32", count, False), source, mask, site)
+        read, write = Access("global", "b32", count, False), Access("shared", "b32", count, False)
+        self._observe("read", read, source, mask, site)
+        values = self.memory.load(read, source, mask, site)
         if len(operands) > 3:
             values = self._zero_filled(operands[3], values)
         site = self.context.sites.add(instruction, "shared", "write")
-        self.memory.store(Access("shared", "b32", count, False), target, values, mask, site)
+        self._observe("write", write, target, mask, site, values)
+        self.memory.store(write, target, values, mask, site)
 
     def _matrix(self, instruction: Instruction, mask: Mask) -> None:
         """wmma.load, wmma.store, ldmatrix, stmatrix."""

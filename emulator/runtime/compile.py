@@ -12,6 +12,7 @@ from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
 from emulator.analysis.progress import needs_independent_lanes
+from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
 from emulator.lowering.kernel import KernelLowering, LoweredKernel
@@ -27,9 +28,13 @@ _FAST_ABOVE = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile. `fast` trades speed of the code for compile time; None decides by size."""
+    """How to compile. `fast` trades speed of the code for compile time; None decides by size.
+
+    `instruments` are names of `instruments.INSTRUMENTS`.
+    """
 
     fast: bool | None = None
+    instruments: tuple[str, ...] = ()
 
 
 class CompileProblems(Exception):
@@ -42,7 +47,9 @@ class CompileProblems(Exception):
         self.problems = problems
 
 
-def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, LoweredKernel]:
+def lower_entry(
+    module: Module, name: str, block: Dim3, instruments: tuple[str, ...] = ()
+) -> tuple[FlatKernel, LoweredKernel]:
     """The LLVM text of an entry. Raises CompileProblems."""
     if min(block) < 1 or block[0] * block[1] * block[2] > _MOST_THREADS:
         raise CompileProblems([Problem(f"a block of {block} threads is not between 1 and {_MOST_THREADS}", 1)])
@@ -60,7 +67,7 @@ def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, Low
     if flat.has_recursion or needs_independent_lanes(graph, classes):
         kind = DispatchedKernel
         classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
-    lowering = kind(flat, graph, liveness, classes, gang, has_dynamic=bool(flat.dynamic))
+    lowering = kind(flat, graph, liveness, classes, gang, make_instruments(instruments))
     lowered = lowering.run()
     if lowering.problems:
         raise CompileProblems(lowering.problems)
@@ -69,8 +76,9 @@ def lower_entry(module: Module, name: str, block: Dim3) -> tuple[FlatKernel, Low
 
 def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
     """Compiles an entry for one block shape. Raises CompileProblems with every unsupported instruction."""
-    flat, lowered = lower_entry(module, name, block)
-    fast = lowered.ir.count("\n") > _FAST_ABOVE if options is None or options.fast is None else options.fast
+    options = options or Options()
+    flat, lowered = lower_entry(module, name, block, options.instruments)
+    fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
         for key, v in flat.globals.items()
@@ -80,7 +88,7 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
         tuple(EntryParameter(p.name, p.size, p.offset) for p in flat.entry.parameters),
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
-        flat.local_bytes, lowered.frame_bytes, lowered.suspends,
+        flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 1
+_FORMAT = 2
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -52,6 +52,7 @@ class CompiledEntry:
     local_bytes: int
     frame_bytes: int
     suspends: bool
+    instruments: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""
@@ -64,7 +65,7 @@ class CompiledEntry:
             ],
             "code_addresses": self.code_addresses, "module_key": self.module_key, "shared_bytes": self.shared_bytes,
             "dynamic_offset": self.dynamic_offset, "local_bytes": self.local_bytes, "frame_bytes": self.frame_bytes,
-            "suspends": self.suspends,
+            "suspends": self.suspends, "instruments": self.instruments,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
@@ -91,7 +92,7 @@ class CompiledEntry:
                 for v in fields["variables"]
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
-            fields["local_bytes"], fields["frame_bytes"], fields["suspends"],
+            fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
         )  # fmt: skip
 
 

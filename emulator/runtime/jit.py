@@ -10,6 +10,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from emulator.instruments import INSTRUMENTS
 from emulator.runtime.support import SYMBOLS, support_ir
 
 # Sinking computations behind the accesses whose results they use, or into the arms of accesses, keeps all those
@@ -87,6 +88,13 @@ def link(code: bytes, exports: tuple[str, ...], imports: dict[str, int]) -> Link
     for name in exports:
         builder.export_symbol(name)
     return Linked(builder.link(native().jit, f"kernel{next(_names)}"), exports)
+
+
+@cache
+def instrument_support(name: str) -> Linked:
+    """An instrument's own library, which may use the support library's symbols."""
+    instrument = INSTRUMENTS[name]
+    return link(to_object(instrument.support), tuple(instrument.symbols), support().addresses)
 
 
 @cache

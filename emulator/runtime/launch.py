@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from emulator.instruments import make_instruments
 from emulator.lowering import abi
 from emulator.runtime import jit
 from emulator.runtime.arena import Buffer, Memory
@@ -30,7 +31,10 @@ class LaunchError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`fault` is None where every thread ran to its end; `seconds` is wall time of the kernel alone."""
+    """`fault` is None where every thread ran to its end; `seconds` is wall time of the kernel alone.
+
+    `counters` are those of the instruments that the entry was compiled with.
+    """
 
     fault: Fault | None
     seconds: float
@@ -48,6 +52,8 @@ class Loaded:
         if entry.host != jit.host_key():
             raise LaunchError("the code was compiled for another processor")
         imports = {name: address for name, address in jit.support().addresses.items() if name != "run"}
+        for name in entry.instruments:
+            imports |= jit.instrument_support(name).addresses
         self._linked = jit.link(entry.code, ("kernel",), imports)
         self.address = self._linked.addresses["kernel"]
 
@@ -125,9 +131,10 @@ class _Launch:
         gangs = -(-total // 32)
         start = entry.shared_bytes if entry.dynamic_offset is None else entry.dynamic_offset
         self.shared_bytes = start + dynamic
+        self.counter_names = [name for i in make_instruments(entry.instruments) for name in i.counters]
         self.workspace = Workspace(
             self.threads, len(entry.sites), self.shared_bytes, entry.frame_bytes * gangs if entry.suspends else 0,
-            entry.local_bytes * 32 * gangs,
+            entry.local_bytes * 32 * gangs, len(self.counter_names),
         )  # fmt: skip
         self.service = Service(self, memory, on_print)
         context = self.workspace.context
@@ -183,7 +190,13 @@ class _Launch:
             seconds = time.perf_counter() - start
             for thread in crew:
                 thread.join()
-        return Outcome(self._fault(timed_out, deadline_seconds), seconds)
+        return Outcome(self._fault(timed_out, deadline_seconds), seconds, self._counters())
+
+    def _counters(self) -> dict[str, int]:
+        totals = [0] * len(self.counter_names)
+        for worker in self.workspace.workers:
+            totals = [a + b for a, b in zip(totals, self.workspace.counters(worker), strict=True)]
+        return dict(zip(self.counter_names, totals, strict=True))
 
     def _fault(self, timed_out: bool, deadline_seconds: float) -> Fault | None:
         data = self.workspace.context.read()

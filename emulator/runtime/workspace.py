@@ -33,22 +33,29 @@ class Region:
 class Workspace:
     """Context and workers. Sizes are bytes of one worker: a block's shared memory, frames and local memory."""
 
-    def __init__(self, threads: int, sites: int, shared: int, frames: int, local: int) -> None:
+    def __init__(self, threads: int, sites: int, shared: int, frames: int, local: int, counters: int) -> None:
         self.context = Region(abi.CONTEXT_BYTES)
         self.workers: list[Region] = []
         self._kept: list[Region] = []
         sites_at = _up(abi.WORKER_BYTES)
-        shared_at = _up(sites_at + 16 * sites)
+        counters_at = _up(sites_at + 16 * sites)
+        shared_at = _up(counters_at + 8 * counters)
         frames_at = _up(shared_at + shared + 64)
         local_at = _up(frames_at + frames)
         for _ in range(threads):
             worker = Region(local_at + local + 64)
             worker.put(abi.WORKER_SITES, "<Q", worker.address + sites_at)
+            worker.put(abi.WORKER_COUNTERS, "<Q", worker.address + counters_at)
             worker.put(abi.WORKER_SHARED, "<Q", worker.address + shared_at)
             worker.put(abi.WORKER_FRAMES, "<Q", worker.address + frames_at)
             worker.put(abi.WORKER_LOCAL, "<Q", worker.address + local_at)
             self.workers.append(worker)
         self._sites_at = sites_at
+        self._counters_at = counters_at
+        self._counters = counters
+
+    def counters(self, worker: Region) -> tuple[int, ...]:
+        return worker.get(self._counters_at, f"<{self._counters}Q")
 
     def keep(self, data: bytes) -> int:
         """Copies bytes to where the kernel can read them; returns their address."""

@@ -41,7 +41,9 @@ def initial(spec: dict[str, Any]) -> np.ndarray[Any, Any] | None:
     return None
 
 
-def launch_case(case: dict[str, Any]) -> tuple[Outcome, dict[str, np.ndarray[Any, Any]]]:
+def launch_case(
+    case: dict[str, Any], entry: CompiledEntry | None = None
+) -> tuple[Outcome, dict[str, np.ndarray[Any, Any]]]:
     """The outcome, and the buffers that the case compares."""
     memory = Memory(64 << 20)
     arguments: list[bytes] = []
@@ -62,7 +64,7 @@ def launch_case(case: dict[str, Any]) -> tuple[Outcome, dict[str, np.ndarray[Any
         if argument["role"] != "in":
             outputs[f"{case['name']}.{index}"] = buffer.view(dtype)
     block = (*case["block"], 1, 1)[:3]
-    entry = compiled(case["file"].removesuffix(".cu"), case["entry"], block)
+    entry = entry or compiled(case["file"].removesuffix(".cu"), case["entry"], block)
     # What is run went through the form in which it is cached.
     entry = CompiledEntry.from_bytes(entry.to_bytes())
     return launch(entry, memory, (*case["grid"], 1, 1)[:3], arguments, case["dynamic_shared_bytes"]), outputs
