@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from engine.compile import compile_job as _compile
@@ -12,20 +13,16 @@ from engine.launch import launch_job as _launch
 from engine.rehearsal import rehearse
 from protocol.run import CompileJob, LaunchRequest
 
-DEADLINE_SECONDS = 9.0
-"""Of all launches of a run together: below the sandbox's own limit, so that partial results are still sent."""
-
 
 def compile_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -> None:
     """`request` is a protocol.run.CompileJob as JSON; it needs no blobs."""
     _compile(CompileJob.model_validate_json(request), Emission(emit))
 
 
-def launch_job(
-    request: bytes, blobs: Mapping[str, memoryview], emit: Emit, deadline_seconds: float = DEADLINE_SECONDS
-) -> None:
+def launch_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -> None:
     """`request` is a protocol.run.LaunchRequest as JSON; blobs as protocol.frames names them."""
-    _launch(LaunchRequest.model_validate_json(request), blobs, Emission(emit), deadline_seconds)
+    begin = time.perf_counter()
+    _launch(LaunchRequest.model_validate_json(request), blobs, Emission(emit), begin)
 
 
 def prewarm_compile() -> None:

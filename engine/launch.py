@@ -17,10 +17,11 @@ from protocol.events import Timed
 from protocol.run import LaunchRequest
 
 
-def launch_job(
-    request: LaunchRequest, blobs: Mapping[str, memoryview], emission: Emission, deadline_seconds: float
-) -> None:
-    """Emits all that happens; buffers are read back even after a fault, as the kernel left them."""
+def launch_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission: Emission, begin: float) -> None:
+    """Emits all that happens; buffers are read back even after a fault, as the kernel left them.
+
+    `begin` is when the job started, by time.perf_counter().
+    """
     planned = plan(request.run, request.kernel)
     emission.diagnosed(planned.diagnostics)
     if planned.refused:
@@ -31,7 +32,7 @@ def launch_job(
         emission.diagnosed(refusal.diagnostics)
         return
     try:
-        _run(request, planned, device, uploads_of(blobs), emission, deadline_seconds)
+        _run(request, planned, device, uploads_of(blobs), emission, begin)
     except FieldError as error:
         problem = Diagnostic(severity="error", message=str(error), origin="request", code="values", field=error.field)
         emission.diagnosed([problem])
@@ -40,13 +41,12 @@ def launch_job(
 
 
 def _run(
-    request: LaunchRequest, planned: Plan, device: Device, uploads: Uploads, emission: Emission, deadline_seconds: float
+    request: LaunchRequest, planned: Plan, device: Device, uploads: Uploads, emission: Emission, begin: float
 ) -> None:
-    begin = time.perf_counter()
     buffers = allocate(request.run, device, uploads)
     expected = expected_values(request.run, uploads)
     emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
-    runner = StepRunner(device, planned, request.run, buffers, emission, deadline_seconds)
+    runner = StepRunner(device, planned, request.run, buffers, emission, begin, request.deadline_seconds)
     finished = runner.execute()
     for buffer in request.run.buffers:
         if buffer.role != "in":

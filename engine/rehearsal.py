@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from engine.devices.emulated import EmulatedDevice
 from engine.emission import Emission
 from engine.launch import launch_job
@@ -75,4 +77,4 @@ def rehearse() -> None:
         LaunchRequest(run=run, kernel=_KERNEL, device="emulator").model_dump_json()
     )
     blobs = {f"object:{key}": memoryview(data) for key, data in code.items()}
-    launch_job(request, blobs, Emission(lambda header, payload: None), deadline_seconds=10.0)
+    launch_job(request, blobs, Emission(lambda header, payload: None), begin=time.perf_counter())

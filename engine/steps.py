@@ -35,7 +35,9 @@ class StepRunner:
     run: RunRequest
     buffers: dict[str, DeviceBuffer]
     emission: Emission
-    deadline_seconds: float
+    begin: float
+    limit_seconds: float
+    """Counted from `begin`, an instant of time.perf_counter()."""
     totals: dict[str, _Total] = field(default_factory=dict)
     _labels: dict[str, str] = field(default_factory=dict)
     """The user's name -> the name that the buffer was allocated under."""
@@ -43,8 +45,7 @@ class StepRunner:
     def execute(self) -> bool:
         """Runs all steps, and tells of each launch; False where a fatal fault or the deadline ended the run."""
         self._labels = {name: name for name in self.buffers}
-        begin = time.perf_counter()
-        finished = self._steps(self.run.steps, "steps", begin + self.deadline_seconds)
+        finished = self._steps(self.run.steps, "steps", self.begin + self.limit_seconds)
         for step, total in self.totals.items():
             self.emission.event(Timed(stage="run", seconds=total.seconds, step=step, launches=total.launches))
         return finished
@@ -73,7 +74,7 @@ class StepRunner:
     def _launch(self, launch: PlannedLaunch, deadline: float) -> bool:
         left = deadline - time.perf_counter()
         if left <= 0:
-            self.emission.event(out_of_time(launch.step, self.deadline_seconds))
+            self.emission.event(out_of_time(launch.step, self.limit_seconds))
             return False
         total = self.totals.get(launch.step)
         if total is None:
@@ -90,7 +91,7 @@ class StepRunner:
         if report.counters:
             self.emission.event(Counted(step=launch.step, counters=dict(report.counters)))
         if report.timed_out:
-            self.emission.event(out_of_time(launch.step, self.deadline_seconds))
+            self.emission.event(out_of_time(launch.step, self.limit_seconds))
         return not report.ended_the_run
 
     def _launched(self, launch: PlannedLaunch) -> Launched:
@@ -110,5 +111,5 @@ class StepRunner:
 
 def out_of_time(step: str, seconds: float) -> Found:
     """The finding that ends a run at its deadline."""
-    message = f"The kernel was stopped after {seconds:g} s; the buffers are as it left them."
+    message = f"The kernel was stopped: the run had reached its {seconds:g} s. The buffers are as it left them."
     return Found.model_validate({"class": "limit", "code": "wall", "message": message, "step": step})

@@ -151,6 +151,8 @@ class LaunchRequest(Model):
     kernel: CompiledKernel
     device: str
     """Resolved: emulator, or gpu:<type>."""
+    deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
+    """From the job's start: kernels that still run are stopped then, and the buffers are read back."""
 
 
 class BufferView(Model):

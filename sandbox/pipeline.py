@@ -85,7 +85,9 @@ def _launch(
     blobs = {f"object:{key}": data for key, data in compilation.objects.items()} | dict(uploads)
     if compilation.cubin is not None:
         blobs["cubin"] = compilation.cubin
-    request = LaunchRequest(run=run, kernel=compilation.kernel, device=device)
+    # What is left of the limit is for reading the buffers back.
+    deadline = limits.wall - min(1.0, limits.wall / 10)
+    request = LaunchRequest(run=run, kernel=compilation.kernel, device=device, deadline_seconds=deadline)
     stored = 0.0
     ending: tuple[str, str] | None = None
     unread = {buffer.name: buffer for buffer in run.buffers if buffer.role != "in"}

@@ -65,13 +65,18 @@ def compiled(run: RunRequest, kernel: CompiledKernel | None = None) -> Job:
     return job
 
 
-def launched(run: RunRequest, code: Job, kernel: CompiledKernel | None = None, **options: Any) -> Job:
+def launched(
+    run: RunRequest,
+    code: Job,
+    kernel: CompiledKernel | None = None,
+    uploads: dict[str, memoryview] | None = None,
+    **options: Any,
+) -> Job:
     kernel = kernel or CompiledKernel.model_validate_json(code.artifacts["kernel"])
     blobs = {name: memoryview(data) for name, data in code.artifacts.items() if name.startswith("object:")}
     job = Job()
-    uploads = options.pop("uploads", {})
-    request = LaunchRequest(run=run, kernel=kernel, device="emulator").model_dump_json().encode()
-    child_entry.launch_job(request, {**blobs, **uploads}, job, **options)
+    request = LaunchRequest(run=run, kernel=kernel, device="emulator", **options).model_dump_json().encode()
+    child_entry.launch_job(request, {**blobs, **(uploads or {})}, job)
     return job
 
 
@@ -387,7 +392,9 @@ def test_the_deadline_ends_an_endless_kernel_and_its_buffers_are_read() -> None:
     assert time.perf_counter() - begin < 5
     (found,) = job.kind("found")
     assert (found["class"], found["code"], found["fatal"]) == ("limit", "wall", True)
-    assert found["message"] == "The kernel was stopped after 0.3 s; the buffers are as it left them."
+    assert found["message"] == (
+        "The kernel was stopped: the run had reached its 0.3 s. The buffers are as it left them."
+    )
     assert array(job, "p")[1] == 7
 
 
