@@ -1,7 +1,6 @@
 """Reads request bodies: raw, with a cap that chunked ones meet too, then strictly as a protocol model."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from typing import TypeVar
 
@@ -25,11 +24,12 @@ async def chunks(request: Request, cap: int, what: str = "The body") -> AsyncIte
     if length.isascii() and length.isdigit() and int(length[:20]) > cap:
         raise TooLarge(detail)
     total = 0
-    deadline = time.monotonic() + MOST_SECONDS
+    deadline = asyncio.get_running_loop().time() + MOST_SECONDS
     stream = request.stream()
     while True:
         try:
-            chunk = await asyncio.wait_for(anext(stream), max(0.0, deadline - time.monotonic()))
+            async with asyncio.timeout_at(deadline):
+                chunk = await anext(stream)
         except StopAsyncIteration:
             return
         except TimeoutError:

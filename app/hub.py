@@ -35,7 +35,8 @@ class Subscription:
     async def next(self, timeout: float) -> str | None:
         """A message; None where the subscriber has to read again: it may have missed some, or time has passed."""
         try:
-            message = await asyncio.wait_for(self._queue.get(), timeout)
+            async with asyncio.timeout(timeout):
+                message = await self._queue.get()
         except TimeoutError:
             return None
         if self._missed:
