@@ -78,7 +78,7 @@ class EmulatedDevice:
         text = SourceText(source.text, source.file_name)
         module, problems = emulator.parse(kernel.ptx)
         if problems:
-            raise DeviceRefusal([refusal(item, text, "the module") for item in problems[:_MOST_REFUSALS]])
+            raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
         objects: dict[str, bytes] = {}
         refused: list[Diagnostic] = []
         for launch in plan.launches.values():
@@ -90,7 +90,7 @@ class EmulatedDevice:
             except CompileProblems as error:
                 refused += [refusal(item, text, launch.entry.display) for item in error.problems]
         if refused:
-            raise DeviceRefusal(list(dict.fromkeys(refused))[:_MOST_REFUSALS])
+            raise DeviceRefusal(_shown(refused))
         return objects
 
     @classmethod
@@ -147,6 +147,15 @@ class EmulatedDevice:
 
     def close(self) -> None:
         """The arena ends with the process: views of it may still be in use."""
+
+
+def _shown(refused: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """Each refusal once, at most _MOST_REFUSALS, and how many are left out."""
+    once = list(dict.fromkeys(refused))
+    if len(once) <= _MOST_REFUSALS:
+        return once
+    message = f"{len(once) - _MOST_REFUSALS:,} more instructions that the emulator cannot run are left out"
+    return [*once[:_MOST_REFUSALS], Diagnostic(severity="note", message=message, origin="emulator", code="left-out")]
 
 
 def available_threads() -> int:

@@ -21,6 +21,7 @@ from protocol.diagnostics import Diagnostic, Severity
 from protocol.dtypes import INTEGER_BITS, ITEM_BYTES, read_number
 from protocol.kernel import Entry, Parameter
 
+_LONGEST_SIGNATURE = 500
 _GIVEN = {
     "buffer": "a buffer",
     "scalar": "a number",
@@ -53,6 +54,8 @@ def _paired(entry: Entry, arguments: Sequence[Argument], step: str) -> tuple[tup
     parameters = entry.parameters
     field = f"{step}.arguments"
     signature = f"{entry.display}({', '.join(f'{item.type} {item.name}' for item in parameters)})"
+    if len(signature) > _LONGEST_SIGNATURE:
+        signature = f"{signature[:_LONGEST_SIGNATURE]} …"
     if arguments and all(argument.name is not None for argument in arguments):
         return _by_name(parameters, arguments, signature, field)
     if len(arguments) != len(parameters):

@@ -544,6 +544,17 @@ def test_a_refusal_of_the_emulator_names_the_instruction_and_its_line() -> None:
     assert item.notes == ("in k, line 17 of its PTX",)
 
 
+def test_refused_instructions_are_listed_once_and_counted() -> None:
+    lines = 'asm volatile("barrier.cluster.arrive;");\n' * 30
+    code = compiled(one(f"__global__ void k() {{\n{lines}}}"))
+    items = [event["diagnostic"] for event in code.kind("diagnosed")]
+    assert [item["span"]["line"] for item in items[:-1]] == list(range(2, 22))
+    assert {item["code"] for item in items[:-1]} == {"barrier.cluster.arrive"}
+    assert all(item["help"].startswith("supported: ") for item in items[:-1])
+    assert (items[-1]["severity"], items[-1]["code"]) == ("note", "left-out")
+    assert items[-1]["message"].startswith("10 more instructions")
+
+
 def test_an_unknown_device_is_no_other_device() -> None:
     run = saxpy(1)
     kernel = CompiledKernel.model_validate_json(compiled(run).artifacts["kernel"])
