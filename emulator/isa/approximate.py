@@ -1,4 +1,4 @@
-"""The transcendental functions that PTX calls approximate, within the errors that its manual documents.
+"""Logarithm, sine, cosine and hyperbolic tangent, within the errors that the manual documents.
 
 Polynomials are minimax or Taylor ones in single precision with fused multiply-adds; each function says its error.
 """

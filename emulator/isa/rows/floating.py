@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from emulator.isa import approximate
+from emulator.isa import approximate, interpolation
 from emulator.isa.form import Form, Row, row
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rounding import Rounding
@@ -37,15 +37,32 @@ def _div(x: Lanes, f: Form, a: Value, b: Value) -> Value:
 
 
 def _div_approx(x: Lanes, f: Form, a: Value, b: Value) -> Value:
-    """a·(1/b): a divisor beyond 2¹²⁶ has a reciprocal of 0."""
-    quotient = x.fdiv(a, b, "rn", f.has("ftz"))
+    """a·(1/b). `.full` brings all divisors into the range of the reciprocal first, `.approx` only subnormal ones."""
+    ftz = f.has("ftz")
+    if ftz:
+        b = x.flush(b)
     magnitude = x.fabs(b)
-    beyond = x.and_(
-        x.fcmp("ogt", magnitude, x.const("float", 2.0**126)),
-        x.fcmp("olt", magnitude, x.const_bits("float", 0x7F800000)),
-    )
-    zero = x.copysign(x.const("float", 0.0), b)
-    return x.select(beyond, x.fmul(a, zero), quotient)
+    factor = x.const("float", 1.0)
+    if f.has("full"):
+        factor = x.select(x.fcmp("ogt", magnitude, x.const("float", 2.0**126)), x.const("float", 0.25), factor)
+    if not ftz:
+        factor = x.select(x.fcmp("olt", magnitude, x.const("float", 2.0**-126)), x.const("float", 2.0**24), factor)
+    near = x.flush(interpolation.reciprocal(x, x.binary("fmul", b, factor)))
+    return x.fmul(x.fmul(a, factor, ftz=ftz), near, ftz=ftz)
+
+
+def _rcp_approx(x: Lanes, f: Form, a: Value) -> Value:
+    if not f.has("ftz"):
+        return interpolation.reciprocal(x, a)
+    return x.flush(interpolation.reciprocal(x, x.flush(a)))
+
+
+def _sqrt_approx(x: Lanes, f: Form, a: Value) -> Value:
+    return interpolation.root(x, x.flush(a) if f.has("ftz") else a)
+
+
+def _rsqrt_approx(x: Lanes, f: Form, a: Value) -> Value:
+    return interpolation.reciprocal_root(x, x.flush(a) if f.has("ftz") else a)
 
 
 def _rcp(x: Lanes, f: Form, a: Value) -> Value:
@@ -81,7 +98,7 @@ def _function(x: Lanes, f: Form, a: Value) -> Value:
     if f.has("ftz"):
         a = x.flush(a)
     if f.opcode == "ex2":
-        result = approximate.exp2(x, a)
+        result = interpolation.power(x, a, not f.has("ftz"))
     elif f.opcode == "lg2":
         result = approximate.log2(x, a)
     elif f.opcode == "tanh":
@@ -178,16 +195,16 @@ ROWS = (
     row(f"fma.{_R}{{.ftz}}.f32x2 d, a, b, c", "d = a·b + c of two singles, each rounded once.", _single_pair),
     _alu(f"div.{_R}{{.ftz}}.f32 d, a, b", "d = a / b, rounded once.", _div),
     _alu(f"div.{_R}.f64 d, a, b", "d = a / b, rounded once.", _div),
-    _alu("div.full{.ftz}.f32 d, a, b", "d = a / b within 2 ulp, over the whole range; here exact to rounding.", _div),
+    _alu("div.full{.ftz}.f32 d, a, b", "d = a / b within 2 ulp, over the whole range.", _div_approx),
     _alu("div.approx{.ftz}.f32 d, a, b", "d = a·(1/b) within 2 ulp; 0 for |b| beyond 2¹²⁶.", _div_approx),
     _alu(f"rcp.{_R}{{.ftz}}.f32 d, a", "d = 1/a, rounded once.", _rcp),
     _alu(f"rcp.{_R}.f64 d, a", "d = 1/a, rounded once.", _rcp),
-    _alu("rcp.approx{.ftz}.f32 d, a", "d = 1/a within 1 ulp.", _rcp),
+    _alu("rcp.approx{.ftz}.f32 d, a", "d = 1/a within 1 ulp.", _rcp_approx),
     _alu("rcp.approx.ftz.f64 d, a", "1/a from the upper half of a, in the upper half of d.", _gross),
     _alu(f"sqrt.{_R}{{.ftz}}.f32 d, a", "d = √a, rounded once.", _sqrt),
     _alu(f"sqrt.{_R}.f64 d, a", "d = √a, rounded once.", _sqrt),
-    _alu("sqrt.approx{.ftz}.f32 d, a", "d = √a within 2⁻²³.", _sqrt),
-    _alu("rsqrt.approx{.ftz}.f32 d, a", "d = 1/√a within 2⁻²²·⁹.", _rsqrt),
+    _alu("sqrt.approx{.ftz}.f32 d, a", "d = √a within 2⁻²³.", _sqrt_approx),
+    _alu("rsqrt.approx{.ftz}.f32 d, a", "d = 1/√a within 2⁻²²·⁹.", _rsqrt_approx),
     _alu("rsqrt.approx.f64 d, a", "d = 1/√a.", _rsqrt),
     _alu("rsqrt.approx.ftz.f64 d, a", "1/√a from the upper half of a, in the upper half of d.", _gross),
     _alu("sin.approx{.ftz}.f32 d, a", "sin a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _function),

@@ -64,12 +64,10 @@ def test_every_case_was_measured() -> None:
     assert missing == later
 
 
-# Largest error against the GPU: (relative, absolute), the manual's bound plus our own.
+# Largest error against the GPU: (relative, absolute), the manual's bound plus our own. What is not here is equal.
 BOUNDS = {
-    "rcp f32": (2.0**-22, 0), "sqrt f32": (2.0**-22, 0), "rsqrt f32": (2.0**-21.9, 0), "div f32": (2.0**-21, 0),
-    "ex2 f32": (2.0**-21.5, 0), "lg2 f32": (2.0**-20, 2.0**-21.9), "sin f32": (0, 2.0**-19.5),
-    "cos f32": (0, 2.0**-19.5), "tanh f32": (2.0**-10.9, 0), "ex2 f16": (2.0**-9.5, 2.0**-24),
-    "tanh f16": (2.0**-9.9, 2.0**-10.9), "ex2 bf16": (2.0**-6.9, 0), "tanh bf16": (2.0**-6.9, 2.0**-7.9),
+    "lg2 f32": (2.0**-20, 2.0**-21.9), "sin f32": (0, 2.0**-19.5), "cos f32": (0, 2.0**-19.5),
+    "tanh f32": (2.0**-10.9, 0), "tanh f16": (2.0**-9.9, 2.0**-10.9), "tanh bf16": (2.0**-6.9, 2.0**-7.9),
     "rcp f64": (2.0**-19, 0), "rsqrt f64": (2.0**-19, 0),
 }  # fmt: skip
 
@@ -95,10 +93,13 @@ def _approximate_cases() -> dict[str, list[Case]]:
     ("name", "planned"), _approximate_cases().items(), ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_approximations_are_near_the_gpu(name: str, planned: list[Case]) -> None:
-    relative, absolute = BOUNDS[name]
+    relative, absolute = BOUNDS.get(name, (0.0, 0.0))
     sources = [case.sources() for case in planned]
     for case, arrays, results in zip(planned, sources, run([Job(c.form) for c in planned], sources), strict=True):
         kind = case.form.type
+        if name not in BOUNDS:
+            assert results[0].tobytes() == APPROXIMATE[case.name].tobytes(), case.name
+            continue
         with np.errstate(all="ignore"):
             ours, theirs = _values(results[0], kind), _values(APPROXIMATE[case.name], kind)
             asked = _values(arrays[0], kind)
