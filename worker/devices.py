@@ -13,10 +13,15 @@ def offered_devices(queues: tuple[str, ...], box: Sandbox) -> tuple[DeviceInfo, 
     return tuple(_device(queue, box) for queue in queues if queue != COMPILE_QUEUE)
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _device(queue: str, box: Sandbox) -> DeviceInfo:
     if queue != "emulator":
         raise ValueError(f"queue {queue}: this version runs kernels on the emulator alone")
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = processors()
     return DeviceInfo(
         id="emulator",
         kind="emulator",

@@ -34,7 +34,7 @@ from store.identifiers import new_id
 from store.keys import COMPILE_QUEUE
 from store.settings import Settings
 from store.workers import Worker
-from worker.devices import offered_devices
+from worker.devices import offered_devices, processors
 from worker.inspections import Inspections
 from worker.presence import Presence
 from worker.runs import Runs
@@ -69,8 +69,8 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
             canaries=box.report.canaries,
         )
         limits = PipelineLimits(
-            compile=JobLimits(wall=settings.compile_wall_seconds, memory=settings.job_memory_bytes),
-            launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),
+            compile=job_limits(settings.compile_wall_seconds, settings),
+            launch=job_limits(settings.run_wall_seconds, settings),
         )
         runs = Runs(
             Claims(client, engine, settings),
@@ -97,6 +97,11 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
         )
         stack.enter_context(Presence(client, worker, settings.worker_ttl))
         return consume(celery, name, queues, slots, stopping)
+
+
+def job_limits(wall: float, settings: Settings) -> JobLimits:
+    """CPU time for every thread of a job during its wall time, so that more processors do not shorten a run."""
+    return JobLimits(wall=wall, cpu=wall * (processors() + 1), memory=settings.job_memory_bytes)
 
 
 def register(celery: Celery, runs: Runs, inspections: Inspections) -> None:
