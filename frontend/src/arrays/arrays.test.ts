@@ -22,7 +22,17 @@ const raw = (array: { buffer: ArrayBufferLike }) => new Uint8Array(array.buffer 
 test('float32 with its shape', () => {
   const array = readNpy(npy('<f4', '(2, 3)', raw(Float32Array.of(0, 0.5, 1, 1e10, NaN, -2))));
   expect(array.shape).toEqual([2, 3]);
-  expect([0, 1, 2, 3, 4, 5].map((index) => textAt(array, index))).toEqual(['0', '0.5', '1', '1.000e+10', 'NaN', '-2']);
+  expect([0, 1, 2, 3, 4, 5].map((index) => textAt(array, index))).toEqual(['0', '0.5', '1', '10000000000', 'nan', '-2']);
+});
+
+test.each([
+  [999999.5, '999999.5'],
+  [Math.fround(0.1), '0.1'],
+  [Math.fround(1 / 3), '0.33333334'],
+  [Infinity, 'inf'],
+  [-0, '-0'],
+])('a float32 is written with the digits that it needs: %d', (value, text) => {
+  expect(textAt({ dtype: 'float32', shape: [1], data: Float32Array.of(value) }, 0)).toBe(text);
 });
 
 test('64-bit integers keep every digit', () => {
@@ -37,7 +47,7 @@ test('bfloat16 comes as uint16 with its dtype beside', () => {
 
 test('complex elements', () => {
   const array = readNpy(npy('<c8', '(1,)', raw(Float32Array.of(3, -4))));
-  expect(textAt(array, 0)).toBe('3−4j');
+  expect(textAt(array, 0)).toBe('3-4j');
   expect(numberAt(array, 0)).toBe(5);
 });
 

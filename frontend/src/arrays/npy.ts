@@ -1,6 +1,5 @@
 /** Reads .npy files, and prints their elements. */
 import type { DType } from '../api/types';
-import { float } from '../views/format';
 
 type Numbers =
   | Float32Array | Float64Array | Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
@@ -89,15 +88,28 @@ export function numberAt({ dtype, data }: NdArray, index: number): number {
   return Number(data[index]);
 }
 
-/** One element as text, exact for integers. */
+const double = (value: number): string => (Object.is(value, -0) ? '-0' : String(value).replace('Infinity', 'inf').replace('NaN', 'nan'));
+
+/** The shortest text that reads back as the same float32. */
+function single(value: number): string {
+  for (let digits = 1; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return double(Object.is(value, -0) ? value : short);
+  }
+  return double(Number.isFinite(value) ? Number(value.toPrecision(9)) : value);
+}
+
+/** One element as text that reads back as the same element. */
 export function textAt({ dtype, data }: NdArray, index: number): string {
   if (isComplex(dtype)) {
     const imaginary = Number(data[2 * index + 1]);
-    return `${float(Number(data[2 * index]))}${imaginary < 0 || Object.is(imaginary, -0) ? '−' : '+'}${float(Math.abs(imaginary))}j`;
+    const write = dtype === 'complex64' ? single : double;
+    return `${write(Number(data[2 * index]))}${imaginary < 0 || Object.is(imaginary, -0) ? '-' : '+'}${write(Math.abs(imaginary))}j`;
   }
   if (dtype === 'bool') return data[index] ? 'true' : 'false';
   const value = data[index]!;
-  return typeof value === 'bigint' || /int/.test(dtype) ? String(value) : float(value);
+  if (typeof value === 'bigint' || /int/.test(dtype)) return String(value);
+  return dtype === 'float64' ? double(value) : single(value);
 }
 
 /** Fetches an array; throws with the reason in words. */

@@ -121,6 +121,17 @@ test('a new pointer gets a buffer of its type, read where it is const', () => {
   expect(request.buffers?.[1]).toMatchObject({ name: 'w', dtype: 'int32', role: 'in', shape: [8] });
 });
 
+test('a loaded buffer follows the type of its parameter where it agreed with it before', () => {
+  const { draft, launch } = opened();
+  reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('n', 'int')));
+  reconcile(draft, launch, entry('k', parameter('a', 'const int *'), parameter('n', 'int')));
+  expect(draft.buffers[0]).toMatchObject({ dtype: 'int32', role: 'in' });
+  const other = opened();
+  other.draft.buffers[0]!.dtype = 'uint8';
+  reconcile(other.draft, other.launch, entry('k', parameter('a', 'float *'), parameter('n', 'int')));
+  expect(other.draft.buffers[0]).toMatchObject({ dtype: 'uint8', role: 'inout' });
+});
+
 test('values survive while a parameter is away, and come back with it', () => {
   const { draft, launch } = opened();
   launch.arguments[1]!.value = '77';

@@ -10,9 +10,12 @@ export interface BufferDraft {
   key: number;
   name: string;
   dtype: DType;
-  /** The form made the buffer, so its dtype and role follow the parameter until the user chooses. */
-  dtypeFollows: boolean;
-  roleFollows: boolean;
+  /**
+   * Whether dtype and role follow the parameter: true until the user chooses, for those that agreed with it at first;
+   * null until the parameter is known.
+   */
+  dtypeFollows: boolean | null;
+  roleFollows: boolean | null;
   shape: string;
   role: Role;
   init: InitKind;

@@ -92,6 +92,8 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     }
     const dtype = parameter.dtype ?? buffer.dtype;
     const role = parameter.const ? 'in' : 'inout';
+    buffer.dtypeFollows ??= buffer.dtype === parameter.dtype;
+    buffer.roleFollows ??= buffer.role === role;
     if (buffer.dtypeFollows && buffer.dtype !== dtype) [buffer.dtype, changed] = [dtype, true];
     if (buffer.roleFollows && buffer.role !== role) [buffer.role, changed] = [role, true];
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EventRecord, RunResult, Timed } from '../api/types';
+import type { EventRecord, Launched, RunResult, Timed } from '../api/types';
 import { ptxLines, sourceLines } from '../ptx/lines';
 import { banner } from '../views/verdict';
 import { seconds } from '../views/format';
@@ -31,8 +31,16 @@ test('phases and how long they lasted', () => {
 });
 
 const timed = (stage: Timed['stage'], time: number, more: Partial<Timed> = {}): Timed => ({ kind: 'timed', stage, seconds: time, ...more });
-const launched = (device: 'emulator' | 'gpu') =>
-  ({ kind: 'launched', step: 'steps.0', entry: 'k', grid: [1, 1, 1], block: [1, 1, 1], dynamic_shared_bytes: 0, device, device_name: '' }) as const;
+const launched = (device: 'emulator' | 'gpu'): Launched => ({
+  kind: 'launched',
+  step: 'steps.0',
+  entry: 'k',
+  grid: [1, 1, 1],
+  block: [1, 1, 1],
+  dynamic_shared_bytes: 0,
+  device,
+  device_name: '',
+});
 
 test('emulator time is never shown as GPU time', () => {
   const result: RunResult = { launches: [launched('emulator')], timings: [timed('run', 1, { launches: 3 }), timed('queue', 0.1)] };

@@ -5,6 +5,9 @@ import { launches } from '../document/draft';
 import { workspace } from './workspace.svelte';
 
 const PAUSE_MS = 400;
+/** Statuses that a later try may not meet: no connection, too many requests, no worker yet. */
+const PASSING = new Set([0, 429, 502, 503, 504]);
+const RETRY_S = 3;
 
 class Inspection {
   report = $state.raw<InspectReport | null>(null);
@@ -38,9 +41,12 @@ class Inspection {
     this.timer = setTimeout(() => void this.ask(this.question), pause);
   }
 
-  retry(): void {
-    this.asked = '';
-    this.schedule();
+  private retryAfter(seconds: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.asked = '';
+      this.schedule();
+    }, seconds * 1000);
   }
 
   private async ask(question: InspectRequest): Promise<void> {
@@ -59,6 +65,7 @@ class Inspection {
       if (abort.signal.aborted) return;
       this.busy = false;
       this.failure = error instanceof ApiError ? error.message : String(error);
+      if (error instanceof ApiError && PASSING.has(error.status)) this.retryAfter(error.retryAfter ?? RETRY_S);
       if (error instanceof ApiError && error.status === 422) {
         workspace.report(error.fields.map(({ field, message }) => ({ field: field.replace(/^compile\./, ''), message })));
       }

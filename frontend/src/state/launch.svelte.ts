@@ -17,7 +17,12 @@ class LaunchFacts {
     return read.ok ? read.value : 0;
   });
   occupancy = $derived(occupancy(this.architecture, this.resources ?? UNKNOWN, workspace.grid, workspace.block, this.shared));
-  faults = $derived(launchFaults(this.architecture, this.resources, workspace.grid, workspace.block, this.shared));
+  faults = $derived(
+    launchFaults(this.architecture, this.resources, workspace.grid, workspace.block, this.shared).filter(
+      // Without a readable shape, or with a block of 0, the grid's own fault is not the grid's.
+      ({ field }) => field !== 'grid' || (workspace.covered !== null && (!workspace.launch?.cover || this.threads > 0)),
+    ),
+  );
 
   /** The fault of a configuration field: unreadable text first, then what the GPU cannot do. */
   fault(field: 'grid' | 'block' | 'dynamic_shared_bytes'): string | null {

@@ -3,7 +3,7 @@ import type { Entry, FieldProblem, SharePayload } from '../api/types';
 import { build, type Built } from '../document/build';
 import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
 import { dropDraft, pruneDrafts, saveDraft, savedDraft } from '../document/drafts';
-import { entryOf } from '../document/entries';
+import { callName, entryOf } from '../document/entries';
 import { loadPayload, referenced } from '../document/load';
 import { faultAt, faultExactly, report, type Reported, stillStands } from '../document/problems';
 import { reconcile } from '../document/reconcile';
@@ -53,10 +53,13 @@ class Workspace {
   ]);
   /** Block in threads as typed, with 0 for what cannot be read. */
   block = $derived((this.launch?.block ?? ['1', '', '']).map(extent));
-  grid = $derived<number[]>(this.gridOf(this.launch));
+  /** Blocks along x, y, z; null where the covered buffer's shape cannot be read. */
+  covered = $derived<number[] | null>(this.gridOf(this.launch));
+  grid = $derived<number[]>(this.covered ?? [0, 0, 0]);
   buffersShown = $derived<BufferDraft[]>(this.bufferRows());
 
   open(payload: SharePayload, origin: Origin): void {
+    this.save();
     this.original = payload;
     this.origin = origin;
     this.selected = 'steps.0';
@@ -73,6 +76,7 @@ class Workspace {
   /** Throws the edits away. */
   reset(): void {
     dropDraft(this.origin.key);
+    this.ready = false;
     this.open(this.original, this.origin);
   }
 
@@ -91,6 +95,10 @@ class Workspace {
     this.entries = entries;
     const unedited = !this.edited;
     for (const [, launch] of launches(this.draft.steps)) {
+      const [only] = entries;
+      const renamed = entries.length === 1 && only && launch.entry && !launch.entry.includes('<') && !entryOf(launch.entry, entries);
+      // The source has one kernel, so a launch of another name can only mean it.
+      if (renamed) launch.entry = callName(only);
       const entry = entryOf(launch.entry, entries);
       if (entry) reconcile(this.draft, launch, entry);
     }
@@ -129,11 +137,11 @@ class Workspace {
     return { schema_version: 1, title: this.draft.title.trim(), request: this.built.request, views: this.built.views };
   }
 
-  private gridOf(launch: LaunchDraft | null): number[] {
-    if (!launch) return [0, 0, 0];
+  private gridOf(launch: LaunchDraft | null): number[] | null {
+    if (!launch) return null;
     if (!launch.cover) return launch.grid.map(extent);
     const shape = readShape(this.draft.buffers.find((buffer) => buffer.name === launch.cover)?.shape ?? '');
-    return shape.ok ? coverGrid(shape.value, this.block) : [0, 0, 0];
+    return shape.ok ? coverGrid(shape.value, this.block) : null;
   }
 
   /** Buffers that the selected launch has no row for but other steps use. */

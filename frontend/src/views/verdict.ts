@@ -40,7 +40,8 @@ export function banner(result: RunResult): Banner | null {
   if (verdict === 'compile-error') {
     const errors = result.diagnostics?.filter(({ severity }) => severity === 'error').length ?? 0;
     const title = errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}: the kernel did not compile` : 'The kernel did not compile';
-    return { tone: 'bad', title, detail };
+    // The list of messages says it again, at its line.
+    return { tone: 'bad', title, detail: errors ? '' : detail };
   }
   if (verdict === 'cancelled') return { tone: 'neutral', title: 'Cancelled', detail };
   if (verdict === 'signal') return { tone: 'bad', title: 'The run ended abnormally', detail };

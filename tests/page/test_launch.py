@@ -1,0 +1,154 @@
+"""The launch form follows the kernel, keeps what was typed and tells faults at their field."""
+
+import json
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.conftest import Watch
+from tests.page.steps import field, launch, open_page, run, verdict, write
+
+SIGNATURE = "struct Pair { int a; float b; };\n__global__ void all(const float *in, float4 *out, int n, float4 v, Pair p)\n{ out[0] = v; }\n"
+
+
+def test_the_form_has_a_row_for_every_parameter(page: Page) -> None:
+    open_page(page)
+    write(page, SIGNATURE)
+    expect(field(page, "in shape")).to_be_visible()
+    expect(field(page, "in role")).to_have_value("in")
+    expect(field(page, "out element type")).to_have_value("float32")
+    expect(field(page, "out shape")).to_have_value("1024 × 4")
+    expect(field(page, "out role")).to_have_value("inout")
+    expect(field(page, "v.w, float4")).to_have_value("0")
+    expect(field(page, "p, Pair: bytes in hexadecimal")).to_have_value("00" * 8)
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_values_survive_a_changed_signature(page: Page) -> None:
+    open_page(page)
+    write(page, "__global__ void k(float *a, int n) { a[0] = n; }")
+    field(page, "n, int").fill("77")
+    field(page, "a shape").fill("12 × 3")
+    write(page, "__global__ void k(float *a) { a[0] = 1; }")
+    expect(field(page, "n, int")).to_have_count(0)
+    write(page, "__global__ void k(int n, float *a) { a[0] = n; }")
+    expect(field(page, "n, int")).to_have_value("77")
+    expect(field(page, "a shape")).to_have_value("12 × 3")
+
+
+def test_the_warp_strip_follows_the_block(page: Page) -> None:
+    open_page(page)
+    strip = launch(page).get_by_role("img", name="warp slots")
+    expect(strip).to_have_accessible_name("64 of 64 warp slots of each SM filled")
+    field(page, "Block x").fill("33")
+    expect(strip).to_have_accessible_name("64 of 64 warp slots of each SM filled")
+    field(page, "Block x").fill("16")
+    expect(strip).to_have_accessible_name("32 of 64 warp slots of each SM filled")
+    field(page, "Block x").fill("2000")
+    expect(strip).to_have_accessible_name("0 of 64 warp slots of each SM filled")
+    expect(launch(page)).to_contain_text("A block has at most 1,024 threads; this one has 2,000.")
+
+
+def test_the_grid_covers_the_chosen_buffer(page: Page) -> None:
+    open_page(page, "/#example=mandelbrot")
+    expect(field(page, "Grid x")).to_have_value("32")
+    field(page, "image shape").fill("100 × 70")
+    expect(field(page, "Grid x")).to_have_value("5")
+    expect(field(page, "Grid y")).to_have_value("7")
+    page.get_by_role("button", name="32 × 8").click()
+    expect(field(page, "Grid x")).to_have_value("3")
+    launch(page).get_by_label("Size the grid to cover").uncheck()
+    field(page, "Grid x").fill("9")
+    expect(field(page, "Grid y")).to_have_value("13")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("c shape", "10 by x", "“by” in the shape is not a whole number"),
+        ("n, int", "1.5", "“1.5” is not a whole number"),
+        ("Block x", "many", "Block x must be a whole number"),
+        ("Dynamic shared memory in bytes", "-1", "Dynamic shared memory must be at least 0"),
+        ("value of b", "half", "“half” is not a number"),
+    ],
+)
+def test_invalid_input_is_told_at_its_field_and_kept(page: Page, name: str, text: str, words: str) -> None:
+    open_page(page)
+    field(page, name).fill(text)
+    expect(launch(page)).to_contain_text(words)
+    expect(field(page, name)).to_have_attribute("aria-invalid", "true")
+    page.get_by_test_id("run").click()
+    expect(page.get_by_role("alert")).to_contain_text("Not sent")
+    expect(field(page, name)).to_have_value(text)
+
+
+def test_what_the_service_refuses_lands_at_its_field(page: Page, watch: Watch) -> None:
+    watch.expect("422")
+    open_page(page)
+    refusal = {"title": "Unprocessable", "status": 422, "detail": "no", "errors": [{"field": "buffers.1.shape", "message": "too odd"}]}
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=422, content_type="application/problem+json", body=json.dumps(refusal))
+
+    page.route("**/api/runs", refuse)
+    page.get_by_test_id("run").click()
+    expect(launch(page)).to_contain_text("too odd")
+    expect(field(page, "b shape")).to_have_attribute("aria-invalid", "true")
+    field(page, "b shape").fill("500000")
+    expect(launch(page)).not_to_contain_text("too odd")
+
+
+def test_a_template_is_instantiated_by_name(page: Page) -> None:
+    open_page(page)
+    write(page, "template <typename T> __global__ void fill(T *a, T value) { a[threadIdx.x] = value; }")
+    field(page, "Kernel to launch, or a template instantiation").fill("fill<double>")
+    expect(field(page, "a element type")).to_have_value("float64")
+    field(page, "value, double").fill("0.25")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_one_of_several_kernels_is_chosen(page: Page) -> None:
+    open_page(page)
+    write(page, "__global__ void one(int *a) { a[0] = 1; }\n__global__ void two(float *b, float f) { b[0] = f; }")
+    entry = field(page, "Kernel to launch, or a template instantiation")
+    entry.fill("two")
+    expect(field(page, "f, float")).to_be_visible()
+    entry.fill("three")
+    expect(launch(page)).to_contain_text("The source has no kernel called three.")
+
+
+def test_steps_of_a_document_are_listed_and_run_unchanged(page: Page) -> None:
+    open_page(page, "/#example=heat")
+    steps = launch(page).get_by_role("region", name="Steps")
+    expect(steps).to_contain_text("repeat 400 times")
+    expect(steps).to_contain_text("swap u and v")
+    expect(steps.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    with page.expect_request("**/api/runs") as sent:
+        run(page)
+    payload = sent.value.post_data_json
+    examples = page.request.get("/api/examples").json()
+    heat = next(example for example in examples if example["id"] == "heat")["payload"]["request"]
+    assert without_nulls(payload) == without_nulls(heat)
+
+
+def without_nulls(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value]
+    return value
+
+
+def test_compiler_options_reach_the_compiler(page: Page) -> None:
+    open_page(page)
+    page.get_by_role("button", name="Compiler options").click()
+    launch(page).get_by_label("fast math").check()
+    page.get_by_role("button", name="Add a macro").click()
+    field(page, "Macro 1 name").fill("FACTOR")
+    field(page, "Macro 1 value").fill("3")
+    write(page, "__global__ void k(int *a) { a[threadIdx.x] = FACTOR; }")
+    expect(field(page, "a shape")).to_be_visible()
+    expect(page.get_by_role("button", name="Compiler options: fast math, FACTOR=3")).to_be_visible()
+    expect(page.locator(".status .state")).to_contain_text("compiled")
