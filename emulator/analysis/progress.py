@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from emulator.analysis.cfg import Graph, is_block_barrier
 from emulator.analysis.classify import Classes
 from emulator.analysis.operands import definitions, uses
-from emulator.syntax.nodes import Instruction
+from emulator.syntax.nodes import Instruction, Label
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+_ORDERED = _STRONG | {"release"}
 
 
 def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
@@ -17,6 +20,17 @@ def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
         if last is not None and is_block_barrier(last) and (classes.waiting[block] or last.guard is not None):
             return True
     return any(_may_spin(graph, body) for body in _loops(graph))
+
+
+def orders_memory(body: Iterable[Label | Instruction]) -> bool:
+    """Whether a kernel synchronises threads of different blocks through memory: by fences or ordered accesses."""
+    return any(isinstance(item, Instruction) and _orders(item) for item in body)
+
+
+def _orders(item: Instruction) -> bool:
+    if item.opcode in ("membar", "fence"):
+        return True
+    return item.opcode in ("ld", "st") and not _ORDERED.isdisjoint(item.modifiers)
 
 
 def _loops(graph: Graph) -> list[set[int]]:

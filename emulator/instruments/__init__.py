@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from emulator.instruments.checking import Checking
 from emulator.instruments.counting import Counting
 from emulator.instruments.instrument import Instrument
 
 # By name, in the order in which their code runs.
-INSTRUMENTS: dict[str, type[Instrument]] = {Counting.name: Counting}
+INSTRUMENTS: dict[str, type[Instrument]] = {Counting.name: Counting, Checking.name: Checking}
 
 
 def make_instruments(names: tuple[str, ...]) -> list[Instrument]:

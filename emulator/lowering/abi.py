@@ -23,6 +23,10 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     184 ptr service           called for printf, assert, malloc and free
     192 i64 dynamic shared bytes
     200 i64 threads           of a block
+    208 ptr findings          of the checks: i32 count, then 48 bytes each, laid out like the fault record
+    216 ptr found             a byte for each site and kind that has been found
+    224 ptr shadows           of buffers: i64 address, i64 bytes, ptr known bytes, ptr cells
+    232 i64 shadows
 
 The **worker state** (`WORKER_*`) is one structure an OS thread:
 
@@ -38,6 +42,10 @@ The **worker state** (`WORKER_*`) is one structure an OS thread:
     128 i32[16] votes         of bar.red: threads whose predicate held
     192 i32[16] results       of the last completed bar.red: votes
     256 i32[16] totals        of the last completed bar.red: threads that took part
+    320 ptr shadow            cells of the block's shared memory, where it is checked
+    328 i32 epoch             advanced by every block and every barrier
+    332 i32 first epoch       of the running block
+    336 i32[32] gang epochs   advanced by bar.warp.sync
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -76,6 +84,10 @@ CONTEXT_FAULT = 128
 CONTEXT_SERVICE = 184
 CONTEXT_DYNAMIC_SHARED = 192
 CONTEXT_THREADS = 200
+CONTEXT_FINDINGS = 208
+CONTEXT_FOUND = 216
+CONTEXT_SHADOWS = 224
+CONTEXT_SHADOW_COUNT = 232
 CONTEXT_BYTES = 256
 
 WORKER_BLOCK = 0
@@ -90,7 +102,11 @@ WORKER_ARRIVALS = 64
 WORKER_VOTES = 128
 WORKER_RESULTS = 192
 WORKER_TOTALS = 256
-WORKER_BYTES = 320
+WORKER_SHADOW = 320
+WORKER_EPOCH = 328
+WORKER_FIRST_EPOCH = 332
+WORKER_GANG_EPOCHS = 336
+WORKER_BYTES = 464
 
 FRAME_STATE = 0
 FRAME_ALIVE = 4
@@ -116,7 +132,16 @@ FAULT_KINDS = {
     7: "bad-function-pointer",
     8: "unsupported",
     9: "stack-overflow",
+    10: "race",
+    11: "uninitialised",
+    12: "divergent-barrier",
+    13: "barrier-after-exit",
+    14: "absent-lanes",
 }
+# Findings of the checks; a kernel runs on after them.
+RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range(10, 15)
+MOST_FINDINGS = 64
+FINDING_BYTES = 48
 OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
 
 SPACES = ("generic", "global", "shared", "local", "const")

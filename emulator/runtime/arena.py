@@ -34,6 +34,7 @@ class Buffer:
     address: int
     nbytes: int
     memory: Memory
+    initialised: bool = True
 
     def bytes_view(self) -> npt.NDArray[np.uint8]:
         """The bytes themselves, writable; shape (nbytes,)."""
@@ -67,19 +68,27 @@ class Memory:
         self._next = first + _REDZONE
         self._end = first + _REDZONE + limit_bytes
         self.buffers: list[Buffer] = []
+        self.known: dict[int, npt.NDArray[np.uint8]] = {}  # address → which bytes have been written
         self.variables: dict[str, Buffer] = {}  # of modules, which outlive a launch
 
     @property
     def available(self) -> int:
         return max(0, self._end - self._next)
 
-    def allocate(self, name: str, nbytes: int, fill: bytes | None = None) -> Buffer:
-        """A new buffer, filled by repeating `fill`, else with zeros. Raises OutOfMemory beyond the limit."""
+    def allocate(
+        self, name: str, nbytes: int, fill: bytes | None = None, initialised: bool = True
+    ) -> Buffer:
+        """A new buffer, filled by repeating `fill`, else with zeros. Raises OutOfMemory beyond the limit.
+
+        Reads of a buffer that is not `initialised` are findings of the checks until a kernel has written there.
+        """
         if nbytes < 0:
             raise ValueError("nbytes must not be negative")
         if nbytes > self.available:
             raise OutOfMemory(name, nbytes, self.available)
-        buffer = Buffer(name, self._next, nbytes, self)
+        buffer = Buffer(name, self._next, nbytes, self, initialised)
+        if not initialised:
+            self.known[buffer.address] = np.zeros(nbytes, np.uint8)
         self._next = -(-(self._next + nbytes + _REDZONE) // _ALIGNMENT) * _ALIGNMENT
         self.buffers.append(buffer)
         if fill:

@@ -53,6 +53,7 @@ class CompiledEntry:
     frame_bytes: int
     suspends: bool
     instruments: tuple[str, ...] = ()
+    orders_memory: bool = False  # by fences or ordered accesses
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""
@@ -66,6 +67,7 @@ class CompiledEntry:
             "code_addresses": self.code_addresses, "module_key": self.module_key, "shared_bytes": self.shared_bytes,
             "dynamic_offset": self.dynamic_offset, "local_bytes": self.local_bytes, "frame_bytes": self.frame_bytes,
             "suspends": self.suspends, "instruments": self.instruments,
+            "orders_memory": self.orders_memory,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
@@ -93,6 +95,7 @@ class CompiledEntry:
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
+            fields["orders_memory"],
         )  # fmt: skip
 
 

@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from emulator.instruments import make_instruments
+from emulator.instruments.checking import Checking
 from emulator.lowering import abi
 from emulator.runtime import jit
 from emulator.runtime.arena import Buffer, Memory
 from emulator.runtime.compiled import CompiledEntry, ModuleVariable
 from emulator.runtime.faults import Fault, FaultRecord, describe
 from emulator.runtime.service import Service, service_address
+from emulator.runtime.shadows import Shadows
 from emulator.runtime.workspace import Workspace
 
 Dim3 = tuple[int, int, int]
@@ -33,12 +35,13 @@ class LaunchError(ValueError):
 class Outcome:
     """`fault` is None where every thread ran to its end; `seconds` is wall time of the kernel alone.
 
-    `counters` are those of the instruments that the entry was compiled with.
+    `counters` and `findings` are those of the instruments that the entry was compiled with.
     """
 
     fault: Fault | None
     seconds: float
     counters: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[Fault, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -125,7 +128,9 @@ class _Launch:
         self.memory = memory
         self.grid = grid
         blocks = grid[0] * grid[1] * grid[2]
-        self.threads = min(threads, blocks)
+        checked = Checking.name in entry.instruments
+        # The cells of the checks are not shared between threads.
+        self.threads = 1 if checked else min(threads, blocks)
         x, y, z = entry.block
         total = x * y * z
         gangs = -(-total // 32)
@@ -161,6 +166,7 @@ class _Launch:
         put(abi.CONTEXT_SERVICE, "<Q", service_address())
         put(abi.CONTEXT_DYNAMIC_SHARED, "<Q", dynamic)
         put(abi.CONTEXT_THREADS, "<Q", total)
+        self.shadows = Shadows(self.workspace, memory, entry, self.shared_bytes) if checked else None
 
     def run(self, deadline_seconds: float) -> Outcome:
         run = _RUN_TYPE(jit.support().addresses["run"])
@@ -190,7 +196,10 @@ class _Launch:
             seconds = time.perf_counter() - start
             for thread in crew:
                 thread.join()
-        return Outcome(self._fault(timed_out, deadline_seconds), seconds, self._counters())
+        findings: tuple[Fault, ...] = ()
+        if self.shadows is not None:
+            findings = self.shadows.findings(self.entry.sites, self.memory, self.grid, self.entry.block)
+        return Outcome(self._fault(timed_out, deadline_seconds), seconds, self._counters(), findings)
 
     def _counters(self) -> dict[str, int]:
         totals = [0] * len(self.counter_names)

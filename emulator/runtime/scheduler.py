@@ -52,6 +52,11 @@ block:
   br i1 %quiet, label %block.start, label %stopped
 block.start:
   store i64 %i, ptr %block.p
+  call void @pass_epoch(ptr %tls)
+  %now.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_EPOCH}
+  %now = load i32, ptr %now.p
+  %start.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FIRST_EPOCH}
+  store i32 %now, ptr %start.p
   %i32 = trunc i64 %i to i32
   %bx = urem i32 %i32, %gx
   %row = udiv i32 %i32, %gx
@@ -106,7 +111,7 @@ entry:
   %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
   %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
   %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
-  call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_BARRIERS}, i1 false)
+  call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_SHADOW - abi.WORKER_BARRIERS}, i1 false)
   br label %clear
 clear:
   %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]
@@ -225,6 +230,7 @@ judge:
   %open = and i1 %enough, %somebody
   br i1 %open, label %release, label %barrier.next
 release:
+  call void @pass_epoch(ptr %tls)
   store i32 0, ptr %early.p
   %votes.p0 = getelementptr i8, ptr %tls, i64 {abi.WORKER_VOTES}
   %votes.p = getelementptr i8, ptr %votes.p0, i64 %id.offset
@@ -275,4 +281,37 @@ good:
 }}
 """
 
-SCHEDULER = _SCHEDULE + _RUN
+_EPOCHS = f"""
+define internal void @pass_epoch(ptr %tls) {{
+{field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}
+  %next = add i32 %epoch, 1
+  store i32 %next, ptr %epoch.p
+  ret void
+}}
+
+define void @pass_gang_epoch(ptr %tls) {{
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+  %all = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG_EPOCHS}
+  %one = getelementptr i32, ptr %all, i32 %gang
+  %epoch = load i32, ptr %one
+  %next = add i32 %epoch, 1
+  store i32 %next, ptr %one
+  ret void
+}}
+
+; The lanes with which the running gang began.
+define i32 @initial_lanes(ptr %ctx, ptr %tls) {{
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
+  %gang64 = zext i32 %gang to i64
+  %first = mul i64 %gang64, {_WIDTH}
+  %left = sub i64 %threads, %first
+  %some = call i64 @llvm.umin.i64(i64 %left, i64 {_WIDTH})
+  %bit = shl i64 1, %some
+  %ones = sub i64 %bit, 1
+  %mask = trunc i64 %ones to i32
+  ret i32 %mask
+}}
+"""
+
+SCHEDULER = _EPOCHS + _SCHEDULE + _RUN

@@ -55,6 +55,44 @@ define void @fault(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %mask) noinline
   ret void
 }}
 """
+# What the checks found: the first of each kind at each site is kept, and the kernel runs on.
+_FINDING = f"""
+define void @finding(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %mask, i64 %address) noinline cold {{
+{field("found", "%ctx", abi.CONTEXT_FOUND, "ptr")}
+{field("list", "%ctx", abi.CONTEXT_FINDINGS, "ptr")}
+  %row = mul i32 %site, 16
+  %index = add i32 %row, %kind
+  %flag = getelementptr i8, ptr %found, i32 %index
+  %before = atomicrmw xchg ptr %flag, i8 1 seq_cst
+  %known = icmp ne i8 %before, 0
+  br i1 %known, label %out, label %fresh
+fresh:
+  %number = atomicrmw add ptr %list, i32 1 seq_cst
+  %fits = icmp ult i32 %number, {abi.MOST_FINDINGS}
+  br i1 %fits, label %write, label %out
+write:
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{field("block", "%tls", abi.WORKER_BLOCK, "i64")}
+  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 false)
+  %offset = mul i32 %number, {abi.FINDING_BYTES}
+  %skip = add i32 %offset, 16
+  %r0 = getelementptr i8, ptr %list, i32 %skip
+  store i32 %kind, ptr %r0
+  %r1 = getelementptr i8, ptr %r0, i64 4
+  store i32 %site, ptr %r1
+  %r5 = getelementptr i8, ptr %r0, i64 24
+  store i64 %address, ptr %r5
+  %r6 = getelementptr i8, ptr %r0, i64 32
+  store i32 %lane, ptr %r6
+  %r7 = getelementptr i8, ptr %r0, i64 36
+  store i32 %gang, ptr %r7
+  %r8 = getelementptr i8, ptr %r0, i64 40
+  store i64 %block, ptr %r8
+  br label %out
+out:
+  ret void
+}}
+"""
 
 # One lane's address to a host pointer; null where the access is at fault, which is then recorded.
 _HOST_POINTER = f"""
@@ -293,7 +331,9 @@ declare i32 @llvm.vector.reduce.or.v16i32(<16 x i32>)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-SYMBOLS = ("slow_load", "slow_store", "resolve", "resolve_one", "fault", "run")
+SYMBOLS = (
+    "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes", "pass_gang_epoch", "run",
+)  # fmt: skip
 
 
 def support_ir() -> str:
@@ -301,6 +341,7 @@ def support_ir() -> str:
     pointer_store = "  store ptr %place, ptr %data\n  br label %next"
     return "\n".join((
         _RECORD,
+        _FINDING,
         _HOST_POINTER,
         _slow("slow_load", abi.READ, _copy(load=True), "add i64 %size64, 0"),
         _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),

@@ -1,4 +1,4 @@
-"""Counters agree with the hardware's, and an instrument changes no result."""
+"""Counters agree with the hardware's; the checks find every planted defect and nothing else; results stay the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from launching import DATA, module, truth_cases
 from test_truth import check_output, launch_case
 
-from emulator import Options, compile_entry
+from emulator import Options, Outcome, compile_entry
 
 # Ours and the profiler's; the wavefronts of accesses that ptxas merges into wider ones are left out below.
 NAMES = {
@@ -42,3 +42,38 @@ def test_counters_are_the_hardware_s(name: str) -> None:
         check_output(case, key, got)
     measured = {ours: int(float(MEASURED[name][theirs])) for ours, theirs in NAMES.items()}
     assert {ours: outcome.counters[ours] for ours in NAMES} == measured
+
+
+# Findings of each class of defect; what ends a kernel is reported as its fault.
+CLASSES = {
+    "memcheck": {"out-of-bounds", "misaligned", "null"},
+    "racecheck": {"race"},
+    "global race": {"race"},
+    "initcheck": {"uninitialised"},
+    "synccheck": {"divergent-barrier", "barrier-after-exit", "absent-lanes"},
+    "trap": {"trap"},
+}
+ADVICE = {"barrier-after-exit"}
+
+
+def checked(case: dict[str, Any]) -> tuple[Outcome, dict[str, Any]]:
+    block = (*case["block"], 1, 1)[:3]
+    source = module(case["file"].removesuffix(".cu"))
+    return launch_case(case, compile_entry(source, case["entry"], block, Options(instruments=("checks",))))
+
+
+@pytest.mark.parametrize("case", [c for c in truth_cases() if c.get("defect")], ids=lambda case: case["name"])
+def test_every_planted_defect_is_found(case: dict[str, Any]) -> None:
+    outcome, _ = checked(case)
+    found = [*outcome.findings, *([outcome.fault] if outcome.fault else [])]
+    lines = {f.source.line for f in found if f.kind in CLASSES[case["defect"]] and f.source is not None}
+    assert lines & set(case["lines"])
+
+
+@pytest.mark.parametrize("case", [c for c in truth_cases() if not c.get("defect")], ids=lambda case: case["name"])
+def test_sound_kernels_have_no_finding(case: dict[str, Any]) -> None:
+    outcome, outputs = checked(case)
+    assert outcome.fault is None
+    assert [f for f in outcome.findings if f.kind not in ADVICE] == []
+    for key, got in outputs.items():
+        check_output(case, key, got)

@@ -56,8 +56,9 @@ def launch_case(
             arguments.append(bytes(8))
             continue
         dtype = np.dtype(argument["buffer"])
-        buffer = memory.allocate(f"argument {index}", int(np.prod(argument["shape"])) * dtype.itemsize)
         start = initial(argument)
+        nbytes = int(np.prod(argument["shape"])) * dtype.itemsize
+        buffer = memory.allocate(f"argument {index}", nbytes, initialised=start is not None)
         if start is not None:
             buffer.view(dtype)[:] = start
         arguments.append(struct.pack("<Q", buffer.address))
