@@ -2,109 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-import time
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from emulator import Problem, SourceLocation
 from engine import child_entry
-from engine.devices.findings import refusal
-from engine.languages.source_text import SourceText
-from protocol.events import Event
 from protocol.inspection import EntryOccupancy
 from protocol.kernel import CompiledKernel
-from protocol.run import CompileJob, CompileRequest, LaunchRequest, OccupancyQuestion, RunRequest, compile_request
-
-TRUTH = Path(__file__).parent.parent / "data" / "truth"
-EVENT: TypeAdapter[Any] = TypeAdapter(Event)
-
-
-@dataclass
-class Job:
-    """What a child sent: checked frames, as the host would read them."""
-
-    events: list[dict[str, Any]] = field(default_factory=list)
-    artifacts: dict[str, bytes] = field(default_factory=dict)
-    buffers: dict[str, bytes] = field(default_factory=dict)
-
-    def __call__(self, header: Any, payload: bytes | memoryview) -> None:
-        assert len(json.dumps(header, allow_nan=False)) < 1 << 20
-        if "artifact" in header:
-            name = header["artifact"] if "key" not in header else f"object:{header['key']}"
-            self.artifacts[name] = bytes(payload)
-            return
-        event = header["event"]
-        if event["kind"] == "buffer-read":
-            self.buffers[event["name"]] = bytes(payload)
-            assert "digest" not in event
-            event = {**event, "digest": "0" * 64}
-        EVENT.validate_json(json.dumps(event))
-        self.events.append(event)
-
-    def kind(self, name: str) -> list[dict[str, Any]]:
-        return [event for event in self.events if event["kind"] == name]
-
-    def messages(self, severity: str = "error") -> list[str]:
-        items = [event["diagnostic"] for event in self.kind("diagnosed")]
-        return [item["message"] for item in items if item["severity"] == severity]
-
-
-def compiled(run: RunRequest, kernel: CompiledKernel | None = None) -> Job:
-    job = Job()
-    request = CompileJob(request=compile_request(run), run=run, device="emulator", kernel=kernel)
-    child_entry.compile_job(request.model_dump_json().encode(), {}, job)
-    return job
-
-
-def launched(
-    run: RunRequest,
-    code: Job,
-    kernel: CompiledKernel | None = None,
-    uploads: dict[str, memoryview] | None = None,
-    **options: Any,
-) -> Job:
-    kernel = kernel or CompiledKernel.model_validate_json(code.artifacts["kernel"])
-    blobs = {name: memoryview(data) for name, data in code.artifacts.items() if name.startswith("object:")}
-    job = Job()
-    request = LaunchRequest(run=run, kernel=kernel, device="emulator", **options).model_dump_json().encode()
-    child_entry.launch_job(request, {**blobs, **(uploads or {})}, job)
-    return job
-
-
-def request(text: str, **fields: Any) -> RunRequest:
-    return RunRequest.model_validate_json(json.dumps({"source": {"text": text}, **fields}))
-
-
-def one(text: str, *buffers: dict[str, Any], grid: int = 1, block: int = 32, **fields: Any) -> RunRequest:
-    """A run of one launch, whose arguments are all its buffers."""
-    arguments = [{"kind": "buffer", "buffer": buffer["name"]} for buffer in buffers]
-    step = {"kind": "launch", "config": {"grid": [grid], "block": [block]}, "arguments": arguments}
-    return request(text, buffers=buffers, steps=[step], **fields)
-
-
-def buffer(name: str, dtype: str = "int32", shape: int = 32, role: str = "inout", **init: Any) -> dict[str, Any]:
-    init.setdefault("kind", "zeros")
-    return {"name": name, "dtype": dtype, "shape": [shape], "role": role, "init": init}
-
-
-def ran(run: RunRequest, **options: Any) -> Job:
-    code = compiled(run)
-    assert code.messages() == []
-    return launched(run, code, **options)
-
-
-def array(job: Job, name: str, dtype: str = "int32") -> Any:
-    return np.frombuffer(job.buffers[name], dtype)
-
+from protocol.run import CompileJob, CompileRequest, LaunchRequest, OccupancyQuestion, RunRequest
+from tests.engine.child_jobs import Job, array, buffer, compiled, launched, one, ran, request
 
 SAXPY = """__global__ void saxpy(int n, float a, const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -195,123 +106,6 @@ def test_notes_of_the_launch_come_from_the_launch_alone() -> None:
     assert launched(run, code).messages("note") == ["p has role inout, but no kernel gets it as something to write"]
 
 
-STORE = "__global__ void k(float *x) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n  {}\n}}\n"
-FAULTS: list[tuple[str, str, str, dict[str, Any]]] = [
-    (
-        "x[i + 1000] = 1.0f;",
-        "Thread (24, 0, 0) of block (0, 0, 0) wrote x[1024], one past the end of x (1,024 float32).",
-        "out-of-bounds",
-        {"access": "write", "buffer": "x", "index": 1024, "bytes": 4, "warp": 0, "lane": 24, "class": "memory"},
-    ),
-    (
-        "if (i == 40) x[5] = x[i - 44];",
-        "Thread (8, 0, 0) of block (1, 0, 0) read x[-4], 4 before the start of x (1,024 float32).",
-        "out-of-bounds",
-        {"access": "read", "buffer": "x", "index": -4},
-    ),
-    (
-        "if (i == 3) ((float4 *)x)[256] = make_float4(1, 2, 3, 4);",
-        "Thread (3, 0, 0) of block (0, 0, 0) wrote 16 bytes at x[1024], one past the end of x (1,024 float32).",
-        "out-of-bounds",
-        {"index": 1024, "bytes": 16},
-    ),
-    (
-        "if (i == 2) atomicAdd(x + 1024, 1.0f);",
-        "Thread (2, 0, 0) of block (0, 0, 0) updated x[1024], one past the end of x (1,024 float32).",
-        "out-of-bounds",
-        {"access": "atomic"},
-    ),
-    (
-        "if (i == 1) x[0] = *(float *)((char *)x + 2);",
-        "Thread (1, 0, 0) of block (0, 0, 0) read 4 bytes at byte 2 of x, which is no multiple of 4.",
-        "misaligned",
-        {"buffer": "x"},
-    ),
-    (
-        "x[i] = *(float *)(size_t)(4 * threadIdx.y);",
-        "Thread (0, 0, 0) of block (0, 0, 0) read 4 bytes through a null pointer (address 0x0).",
-        "null",
-        {"access": "read"},
-    ),
-    (
-        "if (i == 7) __trap();",
-        "Thread (7, 0, 0) of block (0, 0, 0) executed a trap.",
-        "trap",
-        {"class": "trap", "thread": [7, 0, 0]},
-    ),
-    (
-        "__shared__ float s[8]; if (i < 9) s[i] = x[i]; __syncthreads(); x[i] = s[i & 7];",
-        "Thread (8, 0, 0) of block (0, 0, 0) wrote 4 bytes at the end of shared memory (32 bytes).",
-        "out-of-bounds",
-        {"space": "shared"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("statement", "message", "code", "fields"), FAULTS)
-def test_fault(statement: str, message: str, code: str, fields: dict[str, Any]) -> None:
-    run = one(STORE.format(statement), buffer("x", "float32", 1024, kind="full", value=7), grid=2)
-    job = ran(run)
-    (found,) = job.kind("found")
-    assert (found["message"], found["code"], found["fatal"]) == (message, code, True)
-    assert found["span"]["line"] == 3
-    assert {key: found[key] for key in fields} == fields
-    assert found["step"] == "steps.0"
-    assert len(job.buffers["x"]) == 4096
-    assert job.kind("checked") == []
-
-
-def test_assertion() -> None:
-    text = "#include <cassert>\n__global__ void k(int *p) { assert(p[threadIdx.x] != 9); }"
-    (found,) = ran(one(text, buffer("p", kind="arange"))).kind("found")
-    assert found["class"] == "assert"
-    assert "p[threadIdx.x] != 9" in found["message"]
-    assert (found["thread"], found["span"]["line"]) == ([9, 0, 0], 2)
-
-
-def test_a_variable_of_the_module_is_not_a_buffer_of_its_name() -> None:
-    text = """__device__ int p[4];
-namespace far { __device__ int q[4]; }
-__global__ void k(int *x) { x[0] = p[x[1] + 4] + far::q[x[1]]; }
-__global__ void j(int *x) { x[0] = p[x[1]] + far::q[x[1] + 9]; }
-"""
-    for entry, name, message in (
-        ("k", "p", "read 4 bytes at the end of p (16 bytes)."),
-        ("j", "far::q", "read 4 bytes, 20 bytes past the end of far::q (16 bytes)."),
-    ):
-        step = {
-            "kind": "launch",
-            "entry": entry,
-            "config": {"grid": [1], "block": [1]},
-            "arguments": [{"kind": "buffer", "buffer": "p"}],
-        }
-        (found,) = ran(request(text, buffers=[buffer("p")], steps=[step])).kind("found")
-        assert (found["buffer"], found["index"]) == (name, None)
-        assert found["message"].endswith(message)
-
-
-def test_results_before_a_fault_are_kept_and_later_steps_are_not_run() -> None:
-    text = "__global__ void k(int *p, int at) { p[at] += 1; }"
-
-    def launch(at: int) -> dict[str, Any]:
-        return {
-            "kind": "launch",
-            "config": {"grid": [1], "block": [1]},
-            "arguments": [{"kind": "buffer", "buffer": "p"}, {"kind": "scalar", "value": at}],
-        }
-
-    job = ran(request(text, buffers=[buffer("p", shape=4)], steps=[launch(1), launch(4), launch(2)]))
-    assert list(array(job, "p")) == [0, 1, 0, 0]
-    assert [event["step"] for event in job.kind("launched")] == ["steps.0", "steps.1"]
-    assert job.kind("found")[0]["step"] == "steps.1"
-
-
-def test_an_inlined_function_is_blamed_at_its_own_line() -> None:
-    text = "__device__ int get(int *p, int i) {\n  return p[i];\n}\n__global__ void k(int *p) { *p = get(p, 99); }"
-    (found,) = ran(one(text, buffer("p"))).kind("found")
-    assert found["span"]["line"] == 2
-
-
 PING_PONG = """__global__ void step(const int *from, int *to) { to[threadIdx.x] = from[threadIdx.x] * 2 + 1; }
 """
 
@@ -367,43 +161,6 @@ def test_a_swapped_buffer_is_blamed_by_its_present_name() -> None:
     )
     (found,) = ran(run).kind("found")
     assert (found["buffer"], found["index"]) == ("b", 8)
-
-
-def test_printed_text_is_in_order_and_in_few_pieces() -> None:
-    text = '#include <cstdio>\n__global__ void k() { for (int i = 0; i < 2000; ++i) printf("%d %s\\n", i, "é"); }'
-    job = ran(one(text, block=1))
-    pieces = [event["text"] for event in job.kind("printed")]
-    assert "".join(pieces) == "".join(f"{i} é\n" for i in range(2000))
-    assert len(pieces) <= 20
-    assert max(map(len, pieces)) <= 8192
-
-
-def test_text_that_is_no_text() -> None:
-    text = '__global__ void k() { printf("\\xff\\x80 %c end\\n", 200); }'
-    printed = "".join(event["text"] for event in ran(one(text, block=1)).kind("printed"))
-    assert printed.endswith("end\n")
-    printed.encode()
-
-
-def test_the_deadline_ends_an_endless_kernel_and_its_buffers_are_read() -> None:
-    text = "__global__ void k(volatile int *p) { p[1] = 7; while (p[0] == 0) { } }"
-    begin = time.perf_counter()
-    job = ran(one(text, buffer("p"), block=1), deadline_seconds=0.3)
-    assert time.perf_counter() - begin < 5
-    (found,) = job.kind("found")
-    assert (found["class"], found["code"], found["fatal"]) == ("limit", "wall", True)
-    assert found["message"] == (
-        "The kernel was stopped: the run had reached its 0.3 s. The buffers are as it left them."
-    )
-    assert array(job, "p")[1] == 7
-
-
-def test_the_deadline_covers_all_launches_together() -> None:
-    launch = {"kind": "launch", "config": {"grid": [1], "block": [1]}, "arguments": [{"kind": "buffer", "buffer": "p"}]}
-    text = "__global__ void k(int *p) { for (int i = 0; i < 20000; ++i) atomicAdd(p, 1); }"
-    run = request(text, buffers=[buffer("p")], steps=[{"kind": "repeat", "count": 10000, "steps": [launch]}])
-    (found,) = ran(run, deadline_seconds=0.3).kind("found")
-    assert found["code"] == "wall"
 
 
 ARGUMENTS = """#include <cstdint>
@@ -533,28 +290,6 @@ def test_inspection_with_occupancy() -> None:
     assert (problem["field"], problem["code"]) == ("launch.block", "launch-bounds")
 
 
-def test_a_refusal_of_the_emulator_names_the_instruction_and_its_line() -> None:
-    source = SourceText("one\n  two\n", "kernel.cu")
-    header = SourceLocation("mma.h", 90, 3, inlined_at=SourceLocation("kernel.cu", 2, 5))
-    item = refusal(Problem("is not supported", 17, header, "wmma.load.a", "Use mma.sync."), source, "k")
-    assert item.origin == "emulator"
-    assert item.span is not None
-    assert (item.span.line, item.span.column, item.span.end_column) == (2, 3, 6)
-    assert item.message == "The emulator cannot run this: wmma.load.a: is not supported"
-    assert item.notes == ("in k, line 17 of its PTX",)
-
-
-def test_refused_instructions_are_listed_once_and_counted() -> None:
-    lines = 'asm volatile("barrier.cluster.arrive;");\n' * 30
-    code = compiled(one(f"__global__ void k() {{\n{lines}}}"))
-    items = [event["diagnostic"] for event in code.kind("diagnosed")]
-    assert [item["span"]["line"] for item in items[:-1]] == list(range(2, 22))
-    assert {item["code"] for item in items[:-1]} == {"barrier.cluster.arrive"}
-    assert all(item["help"].startswith("supported: ") for item in items[:-1])
-    assert (items[-1]["severity"], items[-1]["code"]) == ("note", "left-out")
-    assert items[-1]["message"].startswith("10 more instructions")
-
-
 def test_an_unknown_device_is_no_other_device() -> None:
     run = saxpy(1)
     kernel = CompiledKernel.model_validate_json(compiled(run).artifacts["kernel"])
@@ -575,70 +310,3 @@ def test_jobs_run_in_a_process_that_was_forked_after_the_prewarming() -> None:
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
-# Cases of the measured truth, chosen for their arguments; the emulator's own tests run them all.
-MEASURED = [
-    "copy_coalesced_b100", "copy_float4", "copy_bytes", "copy_double", "gather_indexed", "saxpy_grid_stride",
-    "dynamic_reverse", "transpose_padded", "mandelbrot", "warp_misc", "block_sum_b1024", "histogram_shared",
-    "atomics_all", "matmul_tiled16", "life_step", "integer_math", "float_ieee", "half2_axpy", "bf16_scale",
-    "tile_reduce", "function_pointer", "inline_ptx", "spin_lock_sum", "softmax_rows",
-]  # fmt: skip
-
-
-def measured_request(case: dict[str, Any]) -> RunRequest:
-    buffers, arguments = [], []
-    for index, item in enumerate(case["arguments"]):
-        if "scalar" in item:
-            arguments.append({"kind": "scalar", "dtype": item["scalar"], "value": item["value"]})
-            continue
-        init = item["init"]
-        made: dict[str, Any] = {"kind": "zeros"}
-        if "random" in init:
-            made = {"kind": "uniform", "seed": init["random"]}
-        elif "normal" in init:
-            made = {"kind": "normal", "seed": init["normal"]}
-        elif "integers" in init:
-            low, high = init["integers"]
-            made = {"kind": "integers", "low": low, "high": high, "seed": init["seed"]}
-        elif "full" in init:
-            made = {"kind": "full", "value": init["full"]}
-        name = f"b{index}"
-        buffers.append(
-            {"name": name, "dtype": item["buffer"], "shape": item["shape"], "init": made, "role": item["role"]}
-        )
-        arguments.append({"kind": "buffer", "buffer": name})
-    config = {key: case[key] for key in ("grid", "block", "dynamic_shared_bytes")}
-    step = {"kind": "launch", "entry": case["entry"], "config": config, "arguments": arguments}
-    text = (TRUTH / "kernels" / case["file"]).read_text()
-    return request(text, buffers=buffers, steps=[step])
-
-
-@pytest.fixture(scope="module")
-def kernels() -> dict[str, CompiledKernel]:
-    return {}
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_outputs_are_those_of_the_gpu(name: str, kernels: dict[str, CompiledKernel]) -> None:
-    (case,) = [item for item in json.loads((TRUTH / "cases.json").read_text()) if item["name"] == name]
-    outputs = json.loads((TRUTH / "outputs_sm_90.json").read_text())
-    run = measured_request(case)
-    code = compiled(run, kernels.get(case["file"]))
-    if "kernel" in code.artifacts:
-        kernels[case["file"]] = CompiledKernel.model_validate_json(code.artifacts["kernel"])
-    assert code.messages() == []
-    job = launched(run, code, kernels[case["file"]])
-    assert job.messages() == []
-    assert job.kind("found") == []
-    assert job.buffers
-    for buffer_name, data in job.buffers.items():
-        key = f"{name}.{buffer_name[1:]}"
-        if "tolerance" not in case:
-            assert hashlib.sha256(data).hexdigest() == outputs[key]["sha256"]
-            continue
-        with np.load(TRUTH / "outputs_sm_90.npz") as stored:
-            want = stored[key]
-        np.testing.assert_allclose(
-            np.frombuffer(data, want.dtype), want.reshape(-1), rtol=case["tolerance"], atol=case.get("absolute", 0)
-        )
