@@ -175,10 +175,11 @@ def _undescribed(message: str) -> Diagnostic:
 
 
 def _no_kernel(text: SourceText) -> Diagnostic:
-    return Diagnostic(
-        severity="error",
-        message="the source defines no kernel that can be launched",
-        code="no-kernel",
-        span=text.span(1),
-        help="Write a __global__ function. A template kernel exists once it is instantiated: launch scale<float>.",
-    )
+    line = next((number for number, line in enumerate(text.lines, 1) if "__global__" in line), None)
+    if line is None:
+        message = "the source defines no kernel that can be launched"
+        help_text = "Write a __global__ function."
+    else:
+        message = "no kernel of the source is compiled: those that are templates exist once they are instantiated"
+        help_text = "Name an instantiation as the kernel of a launch, such as scale<float>."
+    return Diagnostic(severity="error", message=message, code="no-kernel", span=text.span(line or 1), help=help_text)

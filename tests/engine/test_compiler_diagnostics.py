@@ -102,7 +102,9 @@ CASES = {
         "n::f is declared and called, but nowhere defined", 3, origin="assembler",
     ),
     "no kernel": Case("__device__ int f() { return 1; }", "no kernel that can be launched", 1, code="no-kernel"),
-    "template alone": Case("template <class T> __global__ void k(T *p) {}", "no kernel", 1, help="scale<float>"),
+    "template alone": Case(
+        "\ntemplate <class T> __global__ void k(T *p) {}", "no kernel of the source is compiled", 2, help="scale<float>"
+    ),
 }  # fmt: skip
 
 
