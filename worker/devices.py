@@ -21,11 +21,10 @@ def processors() -> int:
 def _device(queue: str, box: Sandbox) -> DeviceInfo:
     if queue != "emulator":
         raise ValueError(f"queue {queue}: this version runs kernels on the emulator alone")
-    threads = processors()
     return DeviceInfo(
         id="emulator",
         kind="emulator",
-        name=f"PTX emulator ({threads} thread{'s' if threads > 1 else ''})",
+        name="PTX emulator",
         isolation=box.report.mode,
         version=VERSION,
     )
