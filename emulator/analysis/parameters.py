@@ -36,7 +36,7 @@ def settle_parameters(flat: FlatKernel, variables: dict[str, Variable]) -> None:
                 in_memory.add(operand.name)
             if not isinstance(operand, AddressOperand) or operand.base not in pieces:
                 continue
-            if item.opcode not in ("ld", "st") or "param" not in item.modifiers:
+            if item.opcode not in ("ld", "st") or "param" not in item.modifiers or not item.types:
                 in_memory.add(operand.base)
                 continue
             size = TYPE_SIZES[item.types[-1]]

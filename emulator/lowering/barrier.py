@@ -16,6 +16,7 @@ class BarrierLowering:
         self.registers = registers
         self.frame_bytes = abi.FRAME_REGISTERS
         self.resumes: list[str] = []  # label of the code behind suspension k + 1
+        self.uses_frame = False
 
     def field(self, base: str, offset: int) -> str:
         return self.emitter.put(f"getelementptr i8, ptr {base}, i64 {offset}")
@@ -50,6 +51,7 @@ class BarrierLowering:
     def arrive(self, instruction: Instruction, mask: str) -> None:
         """bar.arrive: counts without waiting."""
         number, count = self.number_and_count(instruction)
+        self.uses_frame = True
         self._note_use(number)
         self._add(self._indexed("%tls", abi.WORKER_ARRIVALS, number), self._population(mask))
         self.emitter.emit(f"store {count}, ptr {self._indexed('%frame', abi.FRAME_NEEDED, number)}")

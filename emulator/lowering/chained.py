@@ -22,7 +22,7 @@ class ChainedKernel(KernelLowering):
         return self.barriers.frame_bytes
 
     def suspends(self) -> bool:
-        return bool(self.barriers.resumes)
+        return bool(self.barriers.resumes) or self.barriers.uses_frame
 
     def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
         if self.classes.waiting[block.id] or last.guard is not None:

@@ -12,7 +12,7 @@ from emulator.analysis.classify import Classes
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
-from emulator.analysis.operands import registers_of, uses
+from emulator.analysis.operands import uses
 from emulator.instruments.instrument import Instrument, Probe
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
@@ -23,11 +23,11 @@ from emulator.lowering.control import Control
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.instructions import InstructionLowering
 from emulator.lowering.memory import Mask
-from emulator.lowering.memory_instructions import Context, LoweringProblem, problem_of
+from emulator.lowering.memory_instructions import Context, LoweringProblem
 from emulator.lowering.nans import raw_registers
 from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import Site, SiteTable
-from emulator.lowering.special import SPECIAL_REGISTERS, SpecialRegisters
+from emulator.lowering.special import SpecialRegisters
 from emulator.syntax.nodes import Instruction, Problem
 
 _METADATA = '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{}\n'
@@ -128,7 +128,7 @@ class KernelLowering(ABC):
         self.registers.begin_block()
         self.instructions.groups.begin_block(block.instructions)
         for instruction in block.instructions:
-            self._attempt(partial(self._instruction, instruction, mask))
+            self._attempt(partial(self.instructions.lower, instruction, mask))
         last = block.terminator
         if last is None:
             self._flush(block, mask)
@@ -143,25 +143,12 @@ class KernelLowering(ABC):
         except LoweringProblem as problem:
             self.problems.append(problem.problem)
 
-    def _instruction(self, instruction: Instruction, mask: Mask) -> None:
-        self._check_registers(instruction)
-        self.instructions.lower(instruction, mask)
-
-    def _check_registers(self, instruction: Instruction) -> None:
-        for operand in instruction.operands:
-            for name in registers_of(operand):
-                if name not in self.flat.registers and name not in SPECIAL_REGISTERS:
-                    raise problem_of(instruction, f"the register {name} is not declared or not supported")
-        if instruction.guard is not None and instruction.guard.register not in self.flat.registers:
-            raise problem_of(instruction, f"the register {instruction.guard.register} is not declared")
-
     def _flush(self, block: Block, mask: Mask) -> None:
         self.registers.flush(self.liveness.live_out[block.id], self.classes.blend[block.id], mask.vector)
 
     # Terminators.
 
     def _terminator(self, block: Block, last: Instruction, mask: Mask) -> None:
-        self._check_registers(last)
         if last.opcode == "trap":
             self.instructions.trap(last, mask)
             self.emitter.emit("unreachable")

@@ -16,6 +16,7 @@ from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
 from emulator.lowering.kernel import KernelLowering, LoweredKernel
+from emulator.lowering.validate import validate
 from emulator.runtime.compiled import CompiledEntry, EntryParameter, ModuleVariable
 from emulator.runtime.jit import host_key, to_object
 from emulator.syntax.nodes import Module, Problem
@@ -57,6 +58,9 @@ def lower_entry(
         flat = flatten(module, name)
     except FlattenProblem as problem:
         raise CompileProblems([problem.problem]) from None
+    problems = validate(flat)
+    if problems:
+        raise CompileProblems(problems)
     graph, problems = build_graph(flat)
     if problems:
         raise CompileProblems(problems)
