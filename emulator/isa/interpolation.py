@@ -1,8 +1,8 @@
-"""The special function unit's quadratic interpolation, bit for bit: reciprocal, roots and powers of two.
+"""The special function unit's quadratic interpolation, bit for bit: reciprocal, roots, power, logarithm and sine.
 
 The unit takes coefficients from a table by the upper bits of the fraction, x being the n bits below them, and forms
 
-    (c₀·2^(f−2) + bias + c₁·x·2^(17−n) + c₂·s·2²) >> f
+    c₀·2^(f−2) + bias + c₁·x·2^(17−n) + c₂·s·2²,     of which bit f is the last of a 24-bit result,
 
 where s is the square of x without those partial products xᵢ·xⱼ whose column (i + j + 1, or 2i for i = j) lies below
 `cut`, in units of 2^cut. That structure was read off the results of an H200 by their Walsh spectrum; see the tables.
@@ -25,19 +25,25 @@ class Table:
     cut: int
     fraction: int  # f
     bias: int
+    carry: int = 0  # bits of the linear coefficient that count once more, as if x were one larger
 
     def interpolate(self, x: Lanes, segment: Value, offset: Value) -> Value:
         """The 24-bit result (i32) at `offset` (i32, n bits) in the segment (i32)."""
+        return x.cast(x.ashr(self.total(x, segment, offset), x.const("i64", self.fraction)), "trunc", "i32")
+
+    def total(self, x: Lanes, segment: Value, offset: Value) -> Value:
+        """The whole sum (i64)."""
         word = self._word(x, segment)
-        quadratic = x.ashr(x.shl(word, x.const("i64", 52)), x.const("i64", 52))
-        linear = x.ashr(x.shl(word, x.const("i64", 32)), x.const("i64", 44))
-        total = x.shl(x.lshr(word, x.const("i64", 32)), x.const("i64", self.fraction - 2))
+        quadratic = x.ashr(x.shl(word, x.const("i64", 50)), x.const("i64", 50))
+        linear = x.ashr(x.shl(word, x.const("i64", 30)), x.const("i64", 44))
+        total = x.shl(x.lshr(word, x.const("i64", 34)), x.const("i64", self.fraction - 2))
         total = x.add(total, x.const("i64", self.bias))
+        if self.carry:
+            total = x.add(total, x.and_(linear, x.const("i64", self.carry)))
         wide = x.shl(x.resize(offset, "i64"), x.const("i64", 17 - self.bits))
         total = x.add(total, x.mul(linear, wide))
         square = x.shl(x.resize(self._square(x, offset), "i64"), x.const("i64", 2))
-        total = x.add(total, x.mul(quadratic, square))
-        return x.cast(x.ashr(total, x.const("i64", self.fraction)), "trunc", "i32")
+        return x.add(total, x.mul(quadratic, square))
 
     def _square(self, x: Lanes, offset: Value) -> Value:
         total = x.const("i32", 0)
@@ -66,14 +72,16 @@ class Table:
         return x._put(call, "i64", lanes)
 
 
-def _table(name: str, text: str, bits: int, cut: int, fraction: int, bias: int) -> Table:
-    return Table(name, tuple(int(word, 16) for word in text.split()), bits, cut, fraction, bias)
+def _table(name: str, text: str, bits: int, cut: int, fraction: int, bias: int, carry: int = 0) -> Table:
+    return Table(name, tuple(int(word, 16) for word in text.split()), bits, cut, fraction, bias, carry)
 
 
 RECIPROCAL = _table("reciprocal", tables.RCP, 16, 17, 17, 8095)
 RECIPROCAL_ROOT = _table("reciprocal_root", tables.RSQRT, 17, 19, 17, 32767)
 ROOT = _table("root", tables.SQRT, 17, 19, 18, 65535)
 POWER = _table("power", tables.EX2, 17, 19, 17, 24459)
+LOGARITHM = _table("logarithm", tables.LG2, 17, 19, 17, 6688, 8)
+SINE = _table("sine", tables.SIN, 17, 19, 17, 0)
 
 _FRACTION = (1 << 23) - 1
 _INFINITY = 0x7F800000
@@ -170,8 +178,7 @@ def power(x: Lanes, a: Value, gradual: bool) -> Value:
     number = x.select(x.fcmp("olt", halved, x.const("float", 0.0)), below, size)
     exponent = x.ashr(number, x.const("i32", 23))
     fraction = x.and_(number, x.const("i32", _FRACTION))
-    segment = x.lshr(fraction, x.const("i32", 17))
-    found = POWER.interpolate(x, segment, x.and_(fraction, x.const("i32", (1 << 17) - 1)))
+    found = POWER.interpolate(x, *_seventeen(x, fraction))
     inside = x.smax(x.smin(exponent, x.const("i32", 127)), x.const("i32", -126))
     value = x.binary("fmul", _scaled(x, found, x.const("i32", -23)), _power_of_two(x, inside))
     value = x.select(x.icmp("slt", exponent, x.const("i32", -126)), x.const("float", 0.0), value)
@@ -179,3 +186,65 @@ def power(x: Lanes, a: Value, gradual: bool) -> Value:
     if gradual:
         value = x.select(low, x.binary("fmul", value, value), value)
     return x.select(x.is_nan(a), x.const_bits("float", 0x7FFFFFFF), value)
+
+
+def _cut_off(x: Lanes, total: Value, unseen: int) -> Value:
+    """A sum in units of 2⁻⁴¹ as a float, cut off to 24 bits and the `unseen` low bits; sums are below 2⁵³.
+
+    The magnitude of a negative sum is its complement, one unit less than the number.
+    """
+    sign = x.ashr(total, x.const("i64", 63))
+    magnitude = x.and_(x.xor(total, sign), x.const("i64", -1 << unseen))
+    wide = x.bitcast(x.cast(magnitude, "sitofp", "double"), "i64")
+    kept = x.bitcast(x.and_(wide, x.const("i64", -(1 << 29))), "double")
+    value = x.cast(x.binary("fmul", kept, x.const("double", 2.0**-41)), "fptrunc", "float")
+    flipped = x.shl(x.cast(sign, "trunc", "i32"), x.const("i32", 31))
+    return x.bitcast(x.xor(x.bitcast(value, "i32"), flipped), "float")
+
+
+def _seventeen(x: Lanes, fraction: Value) -> tuple[Value, Value]:
+    """Segment and offset of a 23-bit fraction for tables of 64 segments."""
+    return x.lshr(fraction, x.const("i32", 17)), x.and_(fraction, x.const("i32", (1 << 17) - 1))
+
+
+def logarithm(x: Lanes, a: Value) -> Value:
+    """log₂ a; subnormal numbers count, −∞ at ±0, NaN below."""
+    scaled, tiny = _raised(x, a)
+    exponent, fraction = _field(x, scaled)
+    total = LOGARITHM.total(x, *_seventeen(x, fraction))
+    total = x.add(total, x.shl(x.resize(exponent, "i64", signed=True), x.const("i64", 41)))
+    value = x.select(x.fcmp("oeq", scaled, x.const("float", 1.0)), x.const("float", 0.0), _cut_off(x, total, 5))
+    value = x.select(tiny, x.binary("fadd", value, x.const("float", -24.0)), value)
+    zero, infinity = x.const("float", 0.0), x.const_bits("float", _INFINITY)
+    value = x.select(x.fcmp("oeq", a, infinity), infinity, value)
+    value = x.select(x.fcmp("oeq", a, zero), x.const_bits("float", 0xFF800000), value)
+    return x.select(x.fcmp("ult", a, zero), x.const_bits("float", 0x7FFFFFFF), value)
+
+
+# 1/2π as the float that compilers multiply by; the product is cut off to a float.
+_TURN = 0.15915493667125702
+
+
+def sine(x: Lanes, a: Value, cosine: bool) -> Value:
+    """sin or cos of an angle in radians; NaN at infinities."""
+    product = x.binary("fmul", x.cast(x.flush(a), "fpext", "double"), x.const("double", _TURN))  # exact
+    turns = x.bitcast(x.and_(x.bitcast(product, "i64"), x.const("i64", -(1 << 29))), "double")
+    # Fixed point with 25 bits behind the point, cut off; whole turns do not count.
+    size = x.call("llvm.trunc", x.binary("fmul", x.fabs(turns), x.const("double", 2.0**25)))
+    rest = x.call("llvm.trunc", x.binary("fmul", size, x.const("double", 2.0**-25)))
+    size = x.binary("fsub", size, x.binary("fmul", rest, x.const("double", 2.0**25)))
+    number = x.call("llvm.fptosi.sat", size, type="i32", overloads=2)
+    quarter = x.lshr(number, x.const("i32", 23))
+    fraction = x.and_(number, x.const("i32", _FRACTION))
+    falling = x.xor(x.and_(quarter, x.const("i32", 1)), x.const("i32", int(cosine)))
+    complement = x.xor(fraction, x.const("i32", _FRACTION))
+    fraction = x.select(x.icmp("ne", falling, x.const("i32", 0)), complement, fraction)
+    value = x.bitcast(_cut_off(x, SINE.total(x, *_seventeen(x, fraction)), 0), "i32")
+    if cosine:
+        quarter = x.add(quarter, x.const("i32", 1))
+    sign = x.shl(x.lshr(x.and_(quarter, x.const("i32", 2)), x.const("i32", 1)), x.const("i32", 31))
+    if not cosine:
+        sign = x.xor(sign, x.and_(x.bitcast(a, "i32"), x.const("i32", 1 << 31)))
+    result = x.bitcast(x.xor(value, sign), "float")
+    finite = x.fcmp("olt", x.fabs(a), x.const_bits("float", _INFINITY))
+    return x.select(finite, result, x.const_bits("float", 0x7FFFFFFF))

@@ -8,14 +8,14 @@ fused multiply-adds in the order of k.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from emulator.isa.builder import Value
 from emulator.isa.fragments import PARTS
 from emulator.isa.half import from_double, halves, to_single
 from emulator.isa.lanes import Lanes
+from emulator.isa.outline import outlined
 from emulator.isa.warps import WARP
 
 _CUT = 25  # bits kept below the largest term's power of two
@@ -175,32 +175,6 @@ def _positive_zero(x: Lanes, bits: Value) -> Value:
     """−0 as +0."""
     sign = 1 << (bits.bits - 1)
     return x.select(x.icmp("eq", bits, x.const(bits.type, sign)), x.const(bits.type, 0), bits)
-
-
-def outlined(
-    x: Lanes, name: str, body: Callable[[Lanes, Sequence[Value]], Sequence[Value]], arguments: Sequence[Value]
-) -> tuple[Value, ...]:
-    """Calls `body` as a function of its own, defined once a module: kernels repeat such products by the dozen.
-
-    Arguments and results are vectors; `name` stands for the body and the arguments' number and types.
-    """
-    lines: list[str] = []
-    numbers = count()
-    inner = Lanes(x.width, lambda line: lines.append(f"  {line}"), lambda: f"%t{next(numbers)}", x.declare)
-    parameters = [Value(f"%a{index}", value.type, x.width) for index, value in enumerate(arguments)]
-    results = [inner.splat(value) for value in body(inner, parameters)]
-    aggregate = "{ " + ", ".join(value.llvm_type for value in results) + " }"
-    packed = "poison"
-    for index, value in enumerate(results):
-        lines.append(f"  %r{index} = insertvalue {aggregate} {packed}, {value}, {index}")
-        packed = f"%r{index}"
-    head = f"define internal {aggregate} @{name}({', '.join(str(p) for p in parameters)}) noinline nounwind {{"
-    x.declare("\n".join([head, *lines, f"  ret {aggregate} {packed}", "}"]))
-    call = x.fresh()
-    x.emit(f"{call} = call {aggregate} @{name}({', '.join(str(x.splat(v)) for v in arguments)})")
-    return tuple(
-        x._put(f"extractvalue {aggregate} {call}, {index}", value.type, x.width) for index, value in enumerate(results)
-    )
 
 
 def double_tile(x: Lanes, a: Value, b: Value, c: Sequence[Value]) -> list[Value]:

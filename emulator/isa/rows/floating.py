@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from emulator.isa import approximate, interpolation
+from emulator.isa.approximate import quick
 from emulator.isa.form import Form, Row, row
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rounding import Rounding
@@ -47,22 +47,12 @@ def _div_approx(x: Lanes, f: Form, a: Value, b: Value) -> Value:
         factor = x.select(x.fcmp("ogt", magnitude, x.const("float", 2.0**126)), x.const("float", 0.25), factor)
     if not ftz:
         factor = x.select(x.fcmp("olt", magnitude, x.const("float", 2.0**-126)), x.const("float", 2.0**24), factor)
-    near = x.flush(interpolation.reciprocal(x, x.binary("fmul", b, factor)))
+    near = quick(x, "rcp", x.binary("fmul", b, factor), ftz=True)
     return x.fmul(x.fmul(a, factor, ftz=ftz), near, ftz=ftz)
 
 
-def _rcp_approx(x: Lanes, f: Form, a: Value) -> Value:
-    if not f.has("ftz"):
-        return interpolation.reciprocal(x, a)
-    return x.flush(interpolation.reciprocal(x, x.flush(a)))
-
-
-def _sqrt_approx(x: Lanes, f: Form, a: Value) -> Value:
-    return interpolation.root(x, x.flush(a) if f.has("ftz") else a)
-
-
-def _rsqrt_approx(x: Lanes, f: Form, a: Value) -> Value:
-    return interpolation.reciprocal_root(x, x.flush(a) if f.has("ftz") else a)
+def _quick(x: Lanes, f: Form, a: Value) -> Value:
+    return quick(x, f.opcode, a, f.has("ftz"))
 
 
 def _rcp(x: Lanes, f: Form, a: Value) -> Value:
@@ -92,20 +82,6 @@ def _gross(x: Lanes, f: Form, a: Value) -> Value:
         a = x.call("llvm.sqrt", a)
     result = _upper_word(x, x.flush(x.binary("fdiv", x.const("double", 1.0), a)))
     return x.select(x.is_nan(result), x.const_bits("double", 0x7FFFFFFF00000000), result)
-
-
-def _function(x: Lanes, f: Form, a: Value) -> Value:
-    if f.has("ftz"):
-        a = x.flush(a)
-    if f.opcode == "ex2":
-        result = interpolation.power(x, a, not f.has("ftz"))
-    elif f.opcode == "lg2":
-        result = approximate.log2(x, a)
-    elif f.opcode == "tanh":
-        result = approximate.tanh(x, a)
-    else:
-        result = approximate.sine(x, a, f.opcode == "cos")
-    return x.canonical(x.flush(result) if f.has("ftz") else result)
 
 
 def _sign(x: Lanes, f: Form, a: Value) -> Value:
@@ -199,19 +175,19 @@ ROWS = (
     _alu("div.approx{.ftz}.f32 d, a, b", "d = a·(1/b) within 2 ulp; 0 for |b| beyond 2¹²⁶.", _div_approx),
     _alu(f"rcp.{_R}{{.ftz}}.f32 d, a", "d = 1/a, rounded once.", _rcp),
     _alu(f"rcp.{_R}.f64 d, a", "d = 1/a, rounded once.", _rcp),
-    _alu("rcp.approx{.ftz}.f32 d, a", "d = 1/a within 1 ulp.", _rcp_approx),
+    _alu("rcp.approx{.ftz}.f32 d, a", "d = 1/a within 1 ulp.", _quick),
     _alu("rcp.approx.ftz.f64 d, a", "1/a from the upper half of a, in the upper half of d.", _gross),
     _alu(f"sqrt.{_R}{{.ftz}}.f32 d, a", "d = √a, rounded once.", _sqrt),
     _alu(f"sqrt.{_R}.f64 d, a", "d = √a, rounded once.", _sqrt),
-    _alu("sqrt.approx{.ftz}.f32 d, a", "d = √a within 2⁻²³.", _sqrt_approx),
-    _alu("rsqrt.approx{.ftz}.f32 d, a", "d = 1/√a within 2⁻²²·⁹.", _rsqrt_approx),
+    _alu("sqrt.approx{.ftz}.f32 d, a", "d = √a within 2⁻²³.", _quick),
+    _alu("rsqrt.approx{.ftz}.f32 d, a", "d = 1/√a within 2⁻²²·⁹.", _quick),
     _alu("rsqrt.approx.f64 d, a", "d = 1/√a.", _rsqrt),
     _alu("rsqrt.approx.ftz.f64 d, a", "1/√a from the upper half of a, in the upper half of d.", _gross),
-    _alu("sin.approx{.ftz}.f32 d, a", "sin a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _function),
-    _alu("cos.approx{.ftz}.f32 d, a", "cos a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _function),
-    _alu("lg2.approx{.ftz}.f32 d, a", "log₂ a within 2⁻²².", _function),
-    _alu("ex2.approx{.ftz}.f32 d, a", "2ᵃ within 2 ulp.", _function),
-    _alu("tanh.approx.f32 d, a", "tanh a within 2⁻¹¹.", _function),
+    _alu("sin.approx{.ftz}.f32 d, a", "sin a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _quick),
+    _alu("cos.approx{.ftz}.f32 d, a", "cos a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _quick),
+    _alu("lg2.approx{.ftz}.f32 d, a", "log₂ a within 2⁻²².", _quick),
+    _alu("ex2.approx{.ftz}.f32 d, a", "2ᵃ within 2 ulp.", _quick),
+    _alu("tanh.approx.f32 d, a", "tanh a within 2⁻¹¹.", _quick),
     _alu("abs{.ftz}.f32 d, a", "|a|.", _sign),
     _alu("abs.f64 d, a", "|a|.", _sign),
     _alu("neg{.ftz}.f32 d, a", "−a.", _sign),

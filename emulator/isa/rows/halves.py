@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.isa import approximate, interpolation
+from emulator.isa.approximate import quick
 from emulator.isa.form import Form, Row, row
 from emulator.isa.half import NAN16, flush_half, fma_exact, from_double, from_single, halves, pack, to_single
 from emulator.isa.lanes import Lanes, Value
@@ -61,7 +61,7 @@ def _extreme(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value
 def _function(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
     a = to_single(x, operands[0], kind, f.has("ftz"))
     # The hardware cuts these results off instead of rounding them.
-    result = interpolation.power(x, a, gradual=True) if f.opcode == "ex2" else approximate.tanh(x, a)
+    result = quick(x, f.opcode, a)
     bits = from_single(x, result, kind, "rz")
     if kind == "f16":
         bits = x.select(x.fcmp("oge", result, x.const("float", 65536.0)), x.const("i16", 0x7C00), bits)
