@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +10,10 @@ import redis.asyncio
 import structlog
 
 from app.errors import Conflict, TooMany
+from app.outbox import Outbox
 from protocol.events import Finished
 from protocol.run import RunRequest
 from store import keys
-from store.broker import Sender
 from store.claims import Claims, HeldRun, Lost
 from store.identifiers import new_id
 from store.scripts import load
@@ -40,28 +39,15 @@ class Queue:
     """Admission and cancellation are scripts; Celery only carries the id of a run to a worker."""
 
     def __init__(
-        self, client: redis.asyncio.Redis, claims: Claims, sender: Sender, settings: Settings
+        self, client: redis.asyncio.Redis, claims: Claims, outbox: Outbox, settings: Settings
     ) -> None:
         self._client = client
         self._claims = claims
-        self._sender = sender
+        self._outbox = outbox
         self._settings = settings
         self._scripts: dict[str, Any] = {
             name: load(client, name) for name in ("admit", "cancel", "reap", "take_token")
         }
-        # One thread: messages leave in the order of admission, over one connection.
-        self._sending = ThreadPoolExecutor(1, "sender")
-
-    def close(self) -> None:
-        self._sending.shutdown()
-        self._sender.close()
-
-    async def warm(self) -> None:
-        """Makes the first message as quick as the others; runs wait for it, the start of the server does not."""
-        try:
-            await asyncio.get_running_loop().run_in_executor(self._sending, self._sender.warm)
-        except Exception as error:
-            log.warning("sender not warm", error=str(error))
 
     async def take_token(self, kind: str, client: str, per_second: float, burst: int) -> None:
         """Raises TooMany where the client has used up its share."""
@@ -117,18 +103,14 @@ class Queue:
 
     async def send(self, run_id: str, queue: str) -> None:
         """Where this fails the run is in the line all the same, and the reaper sends its message."""
-        loop = asyncio.get_running_loop()
         try:
-            await loop.run_in_executor(self._sending, self._sender.run, run_id, queue)
+            await self._outbox.run(run_id, queue)
         except Exception as error:
             log.warning("message not sent; the reaper will", run=run_id, error=str(error))
 
     async def ask(self, question_id: str, expires: float) -> None:
         """Sends a compile-only question to the workers that compile."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(
-            self._sending, self._sender.inspect, question_id, keys.COMPILE_QUEUE, expires
-        )
+        await self._outbox.inspect(question_id, keys.COMPILE_QUEUE, expires)
 
     async def cancel(self, run_id: str) -> str | None:
         """The state after the wish: finished where the run waited or had ended; None where it is not known here."""

@@ -17,12 +17,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.event_log import EventLog
 from app.hub import Hub
 from app.observe import Metrics
+from app.outbox import Outbox
 from app.page import Page
 from app.queue import Queue
 from app.reaper import Reaper
 from app.recent import Recent
 from store.blobs import Blobs, open_blobs
-from store.broker import Sender, open_celery
 from store.claims import Claims
 from store.connections import connect, connect_blocking
 from store.database import open_database, open_database_blocking
@@ -84,10 +84,10 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         await asyncio.gather(*(client.ping() for _ in range(4)))
         async with engine.connect() as connection:
             await connection.execute(text("select 1"))
-        sender = Sender(open_celery(settings))
-        queue = Queue(client, Claims(blocking, ending, settings), sender, settings)
-        stack.callback(queue.close)
-        warming = asyncio.create_task(queue.warm())
+        outbox = Outbox(settings)
+        stack.callback(outbox.close)
+        queue = Queue(client, Claims(blocking, ending, settings), outbox, settings)
+        warming = asyncio.create_task(outbox.warm())
         stack.push_async_callback(asyncio.wait, [warming])
         hub = Hub(connect(settings.redis, retries=1))
         await hub.start()

@@ -4,11 +4,11 @@ import datetime as dt
 import threading
 import time
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal
 
 import redis
 from sqlalchemy import Engine
-from sqlalchemy.dialects import postgresql, sqlite
 
 from protocol.events import Event, EventRecord, Finished
 from store import keys
@@ -40,6 +40,11 @@ class HeldRun:
     cancelled: bool
     records: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def _insert(dialect: str) -> Any:
+    """INSERT … ON CONFLICT is each dialect's own; only the one in use is loaded."""
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert
 
 
 class Claims:
@@ -131,8 +136,7 @@ class Claims:
             "created_at": dt.datetime.fromtimestamp(held.created, dt.UTC),
             "finished_at": now(),
         }
-        insert = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
-        statement = insert(Run).values(row)
+        statement: Any = _insert(self._engine.dialect.name)(Run).values(row)
         with self._engine.begin() as connection:
             connection.execute(
                 statement.on_conflict_do_update(

@@ -9,10 +9,10 @@ import pytest
 import redis
 from sqlalchemy import create_engine, select
 
+from app.outbox import Outbox
 from app.queue import Queue
 from protocol.events import Compiling, EventRecord, Finished, Printed
 from store import keys
-from store.broker import Sender, open_celery
 from store.claims import Claims, HeldRun, Lost
 from store.connections import connect
 from store.settings import Settings
@@ -30,11 +30,12 @@ def queue(settings: Settings, claims: Claims) -> Callable[..., Any]:
         async def run() -> Any:
             used = settings.model_copy(update=changes)
             client = connect(settings.redis)
-            queue = Queue(client, claims, Sender(open_celery(used)), used)
+            outbox = Outbox(used)
+            queue = Queue(client, claims, outbox, used)
             try:
                 return await getattr(queue, method)(*arguments)
             finally:
-                queue.close()
+                outbox.close()
                 await client.aclose()
 
         return asyncio.run(run())
