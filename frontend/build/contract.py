@@ -8,22 +8,32 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from protocol.arguments import Buffer  # noqa: E402
 from protocol.dtypes import read_number  # noqa: E402
 from protocol.events import EventRecord  # noqa: E402
 from protocol.launch import LaunchConfig, resolve_grid  # noqa: E402
-from protocol.arguments import Buffer  # noqa: E402
 from protocol.result import fold  # noqa: E402
 from protocol.run import SharePayload  # noqa: E402
 from store.examples import load_examples  # noqa: E402
 
 TARGET = ROOT / "frontend" / "src" / "contract" / "cases.json"
 
-NUMBERS = ["0", "1", "-1", "255", "256", "0xff", "-0x80", "1_000", "1__0", "007", "00", "+5", "1.5", ".5", "1.", "1e-3", "1e400",
-           "9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551615", "nan", "-inf", "Infinity",
-           "true", "FALSE", "yes", "", " 7 ", "1+2j", "1 + 2j", "2j", "-j", "1+", "one"]  # fmt: skip
+NUMBERS = [
+    *("0", "1", "-1", "255", "256", "0xff", "-0x80", "1_000", "1__0", "007", "00", "+5", "1.5", ".5", "1.", "1e-3"),
+    *("9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551615", "1e400"),
+    *("nan", "-inf", "Infinity", "true", "FALSE", "yes", "", " 7 ", "1+2j", "1 + 2j", "2j", "-j", "1+", "one"),
+]
 DTYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "complex64"]
-GRIDS = [([1000], [256]), ([512, 512], [16, 16]), ([3, 5, 7], [2, 2, 2]), ([2, 3, 5, 7], [4, 1, 1]), ([10], [0]), ([17, 33], [32])]
+GRIDS = [
+    *(([1000], [256]), ([512, 512], [16, 16]), ([3, 5, 7], [2, 2, 2])),
+    *(([2, 3, 5, 7], [4, 1, 1]), ([10], [0]), ([17, 33], [32])),
+]
 
+WARNING = {"severity": "warning", "message": "unused", "span": {"line": 3, "column": 5}}
+LAUNCHED = {"step": "steps.0", "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "dynamic_shared_bytes": 0}
+FOUND = {"class": "memory", "code": "out-of-bounds", "message": "too far", "block": [0, 0, 0]}
+READ = {"name": "a", "dtype": "float32", "shape": [4], "digest": "0" * 64, "bytes": 16}
+CHECKED = {"buffer": "a", "passed": False, "differing": 1, "index": [2], "got": "nan", "expected": 1.5}
 QUEUED = {"kind": "queued", "device": "emulator", "position": 2}
 STREAMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "nothing": [],
@@ -33,16 +43,15 @@ STREAMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("0-1", QUEUED),
         ("1-1", {"kind": "compiling", "attempt": 1}),
         ("1-2", {"kind": "timed", "stage": "compile", "seconds": 0.25}),
-        ("1-3", {"kind": "diagnosed", "diagnostic": {"severity": "warning", "message": "unused", "span": {"line": 3, "column": 5}}}),
+        ("1-3", {"kind": "diagnosed", "diagnostic": WARNING}),
         ("1-4", {"kind": "compiled", "architecture": "sm_90", "toolchain": "NVRTC 13.0", "entries": []}),
-        ("1-5", {"kind": "launched", "step": "steps.0", "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1],
-                 "dynamic_shared_bytes": 0, "device": "emulator", "device_name": "PTX emulator"}),
+        ("1-5", {"kind": "launched", "device": "emulator", "device_name": "PTX emulator", **LAUNCHED}),
         ("1-6", {"kind": "printed", "text": "a 🙂\n"}),
         ("1-7", {"kind": "printed", "text": "b\n"}),
-        ("1-8", {"kind": "found", "class": "memory", "code": "out-of-bounds", "message": "too far", "block": [0, 0, 0]}),
+        ("1-8", {"kind": "found", **FOUND}),
         ("1-9", {"kind": "counted", "step": "steps.0", "counters": {"instructions": 12}}),
-        ("1-10", {"kind": "buffer-read", "name": "a", "dtype": "float32", "shape": [4], "digest": "0" * 64, "bytes": 16}),
-        ("1-11", {"kind": "checked", "buffer": "a", "passed": False, "differing": 1, "index": [2], "got": "nan", "expected": 1.5}),
+        ("1-10", {"kind": "buffer-read", **READ}),
+        ("1-11", {"kind": "checked", **CHECKED}),
         ("1-12", {"kind": "finished", "verdict": "error", "message": "stopped", "seconds": 1.5}),
     ],
     "a second attempt replaces the first": [
@@ -57,7 +66,7 @@ STREAMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("1-1", {"kind": "finished", "verdict": "limit:wall", "message": "longer than 10 s"}),
         ("1-2", {"kind": "timed", "stage": "total", "seconds": 10.0}),
     ],
-}  # fmt: skip
+}
 
 
 def number_case(text: str, dtype: str) -> bool:
@@ -69,7 +78,8 @@ def number_case(text: str, dtype: str) -> bool:
 
 
 def stream_case(pairs: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
-    records = [EventRecord.model_validate_json(json.dumps({"id": id_, "at": 1.0, "event": event})) for id_, event in pairs]
+    texts = [json.dumps({"id": id_, "at": 1.0, "event": event}) for id_, event in pairs]
+    records = [EventRecord.model_validate_json(text) for text in texts]
     return {
         "records": [record.model_dump(mode="json") for record in records],
         "result": fold(records).model_dump(mode="json"),

@@ -19,10 +19,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --force-color-profile=srgb --font-render-hinting=none"
-).split()
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--force-color-profile=srgb", "--font-render-hinting=none"),
+]
 START_SECONDS = 60
 
 
@@ -65,9 +65,8 @@ def service() -> Iterator[str]:
     # Unix socket paths have at most about 100 bytes, so pytest's long temporary folders will not do.
     data = Path(tempfile.mkdtemp(prefix="wy-page-", dir="/tmp"))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WARPYARD_")}
-    limits = {
-        f"WARPYARD_{name}": "1000" for name in ("RUNS_PER_SECOND", "RUNS_BURST", "COMPILES_PER_SECOND", "COMPILES_BURST")
-    }
+    rates = ("RUNS_PER_SECOND", "RUNS_BURST", "COMPILES_PER_SECOND", "COMPILES_BURST")
+    limits = {f"WARPYARD_{name}": "1000" for name in rates}
     log = data / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

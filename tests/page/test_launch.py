@@ -8,7 +8,9 @@ from playwright.sync_api import Page, Route, expect
 from tests.page.conftest import Watch
 from tests.page.steps import field, launch, open_page, run, verdict, write
 
-SIGNATURE = "struct Pair { int a; float b; };\n__global__ void all(const float *in, float4 *out, int n, float4 v, Pair p)\n{ out[0] = v; }\n"
+SIGNATURE = """struct Pair { int a; float b; };
+__global__ void all(const float *in, float4 *out, int n, float4 v, Pair p) { out[0] = v; }
+"""
 
 
 def test_the_form_has_a_row_for_every_parameter(page: Page) -> None:
@@ -86,7 +88,8 @@ def test_invalid_input_is_told_at_its_field_and_kept(page: Page, name: str, text
 def test_what_the_service_refuses_lands_at_its_field(page: Page, watch: Watch) -> None:
     watch.expect("422")
     open_page(page)
-    refusal = {"title": "Unprocessable", "status": 422, "detail": "no", "errors": [{"field": "buffers.1.shape", "message": "too odd"}]}
+    errors = [{"field": "buffers.1.shape", "message": "too odd"}]
+    refusal = {"title": "Unprocessable", "status": 422, "detail": "no", "errors": errors}
 
     def refuse(route: Route) -> None:
         route.fulfill(status=422, content_type="application/problem+json", body=json.dumps(refusal))

@@ -8,11 +8,16 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.page.conftest import Watch
-from tests.page.steps import field, open_page, run, verdict, write
+from tests.page.steps import field, launch, open_page, run, verdict, write
 
 SPIN = "__global__ void spin(volatile int *a) { while (a[0] == 0) { a[1] = a[0]; } }"
 FLOOD = """#include <cstdio>
-__global__ void flood(int *a) { for (int i = 0; i < 100; ++i) printf("line %d of thread %d\\n", i, threadIdx.x); a[0] = 1; }
+__global__ void flood(int *a)
+{
+    for (int i = 0; i < 100; ++i)
+        printf("line %d of thread %d\\n", i, threadIdx.x);
+    a[0] = 1;
+}
 """
 
 
@@ -79,6 +84,8 @@ def test_a_long_console_scrolls_without_drawing_every_line(page: Page) -> None:
     write(page, FLOOD)
     expect(field(page, "a shape")).to_be_visible()
     field(page, "Block x").fill("32")
+    launch(page).get_by_label("Size the grid to cover").uncheck()
+    field(page, "Grid x").fill("1")
     run(page)
     console = page.get_by_role("region", name="Console")
     expect(console).to_contain_text("3,200 lines")
@@ -128,7 +135,7 @@ def test_a_finished_run_is_opened_by_its_address(page: Page, context: BrowserCon
 @pytest.mark.parametrize(
     ("status", "headers", "detail", "words"),
     [
-        (429, {"retry-after": "7"}, "Too many runs from this address", "Too many runs from this address. Try again in 7 s."),
+        (429, {"retry-after": "7"}, "Too many runs", "Too many runs. Try again in 7 s."),
         (503, {}, "no worker offers gpu:h200", "no worker offers gpu:h200."),
     ],
 )

@@ -19,7 +19,7 @@ def violations(page: Page) -> list[str]:
     return [f"{item['id']}: {item['nodes'][0]['html'][:160]}" for item in found]
 
 
-def test_a_link_opens_the_same_document_and_remembers_its_parent(page: Page, context: BrowserContext, watch: Watch) -> None:
+def test_a_link_opens_the_document_and_remembers_its_parent(page: Page, context: BrowserContext, watch: Watch) -> None:
     open_page(page, "/#example=heat")
     field(page, "Block x").fill("16")
     page.get_by_role("button", name="Share").click()
@@ -81,9 +81,10 @@ def test_everything_is_reached_by_tab(page: Page) -> None:
             page.keyboard.press("Escape")
         page.keyboard.press("Tab")
         reached.add(
-            page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()")
+            page.evaluate("(e => e.getAttribute('aria-label') || e.textContent.trim())(document.activeElement)")
         )
-    wanted = {"Title", "Resize code and launch", "Resize code and results", "Block x", "c shape", "n, int", "Examples", "Keys"}
+    splitters = {"Resize code and launch", "Resize code and results"}
+    wanted = {"Title", "Block x", "c shape", "n, int", "Examples", "Keys"} | splitters
     assert wanted <= reached, wanted - reached
 
 

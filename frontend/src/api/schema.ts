@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 67e3765bdeafb69116aab22f20c767386e05d88a60d79b3cd2dce4781a500910
+// Made by `npm run types` from the protocol's models; sha256 aaf2a48b714bc25fc18f7fa64ff82fcbf6836c4eb69bc9ffb138094ee8a3cc49
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -871,6 +871,11 @@ export interface components {
             architecture: string;
             /** Blocks Per Sm */
             blocks_per_sm: number;
+            /**
+             * Driver Blocks Per Sm
+             * @default null
+             */
+            driver_blocks_per_sm?: number | null;
             /** Gpu */
             gpu: string;
             /** Limiters */
@@ -1356,6 +1361,16 @@ export interface components {
              */
             clock?: "wall" | "gpu-events";
             /**
+             * Cold Seconds
+             * @default null
+             */
+            cold_seconds?: number | null;
+            /**
+             * First Seconds
+             * @default null
+             */
+            first_seconds?: number | null;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -1365,6 +1380,16 @@ export interface components {
              * @default 1
              */
             launches?: number;
+            /**
+             * Note
+             * @default
+             */
+            note?: string;
+            /**
+             * Samples
+             * @default 1
+             */
+            samples?: number;
             /** Seconds */
             seconds: number;
             /**

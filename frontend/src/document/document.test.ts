@@ -154,6 +154,15 @@ test('positional arguments follow the parameters by position and stay positional
   expect(build(draft).request.steps[0]).toMatchObject({ arguments: [{ kind: 'buffer', buffer: 'a' }, { kind: 'scalar', value: 3 }] });
 });
 
+test('the grid covers another buffer when the kernel loses the one it covered', () => {
+  const { draft, launch } = opened();
+  launch.cover = 'a';
+  reconcile(draft, launch, entry('k', parameter('x', 'const float *'), parameter('y', 'float *')));
+  expect(launch.cover).toBe('y');
+  reconcile(draft, launch, entry('k', parameter('n', 'int')));
+  expect(launch.cover).toBe('');
+});
+
 test('a parameter that became a pointer gets a buffer; its old value is not sent', () => {
   const { draft, launch } = opened();
   reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('n', 'float *')));

@@ -81,6 +81,14 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     launch.arguments = next;
     launch.attic = attic;
   }
+  const pointers = next.filter((argument) => argument.kind === 'buffer');
+  const leads = (argument: ArgumentDraft) => argument.buffer === launch.cover;
+  if (launch.cover && attic.some(leads) && !pointers.some(leads)) {
+    // The grid covered a buffer that the kernel no longer has: what it writes now is the nearest thing.
+    const written = pointers.find(({ parameter }) => !parameters.find(({ name }) => name === parameter)?.const);
+    launch.cover = (written ?? pointers[0])?.buffer ?? '';
+    changed = true;
+  }
   for (const [index, parameter] of parameters.entries()) {
     const argument = next[index]!;
     if (argument.kind !== 'buffer') continue;

@@ -5,7 +5,7 @@ import { banner } from '../views/verdict';
 import { seconds } from '../views/format';
 import { fold, MAX_PRINTED_CHARACTERS } from './fold';
 import { markOf, spans } from './phases';
-import { stages } from './stages';
+import { sampling, stages } from './stages';
 
 const record = (id: string, event: EventRecord['event'], at = 0): EventRecord => ({ id, at, event });
 
@@ -52,6 +52,11 @@ test('emulator time is never shown as GPU time', () => {
 test('GPU events are named as the clock', () => {
   const [run] = stages({ launches: [launched('gpu')], timings: [timed('run', 1e-5, { clock: 'gpu-events' })] });
   expect(run).toMatchObject({ clock: 'GPU events', meaning: 'executing the launches' });
+});
+
+test('a repeated measurement says how it came about', () => {
+  const words = sampling(timed('run', 1e-5, { samples: 50, cold_seconds: 2e-5, first_seconds: 4e-5 }));
+  expect(words).toEqual(['median of 50 launches on the same data', '20 µs with the L2 cache emptied before each', '40 µs for the launch that gave the results']);
 });
 
 test.each([

@@ -1,5 +1,6 @@
 /** Stage times of a run, each with the clock that measured it. */
 import type { RunResult, Timed } from '../api/types';
+import { seconds } from '../views/format';
 
 export interface Stage {
   name: string;
@@ -8,6 +9,8 @@ export interface Stage {
   /** What the number is, in words. */
   meaning: string;
   detail: string;
+  /** How a repeated measurement came about. */
+  notes: string[];
 }
 
 const NAMES: Record<Timed['stage'], string> = {
@@ -38,6 +41,16 @@ export const emulated = (result: RunResult): boolean => (result.launches ?? []).
 
 const clockWords = (clock: Timed['clock']): string => (clock === 'gpu-events' ? 'GPU events' : 'wall clock');
 
+/** What a device that repeats a launch for its time alone says of it. */
+export function sampling({ samples = 1, cold_seconds: cold, first_seconds: first, note }: Timed): string[] {
+  return [
+    ...(samples > 1 ? [`median of ${samples.toLocaleString('en-US')} launches on the same data`] : []),
+    ...(cold == null ? [] : [`${seconds(cold)} with the L2 cache emptied before each`]),
+    ...(first == null ? [] : [`${seconds(first)} for the launch that gave the results`]),
+    ...(note ? [note] : []),
+  ];
+}
+
 /** One entry a stage; a stage that was timed several times (per step) is the sum. */
 export function stages(result: RunResult): Stage[] {
   const timings = result.timings ?? [];
@@ -54,6 +67,7 @@ export function stages(result: RunResult): Stage[] {
         clock: clocks.join(', '),
         meaning: onCpu ? 'emulated on a CPU — not GPU time' : MEANINGS[stage],
         detail: stage === 'run' && launches > 1 ? `${launches.toLocaleString('en-US')} launches` : '',
+        notes: [...new Set(found.flatMap(sampling))],
       },
     ];
   });

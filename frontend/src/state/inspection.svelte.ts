@@ -17,6 +17,7 @@ class Inspection {
   failure = $state('');
   private abort: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private asking: Promise<void> | null = null;
   private asked = '';
 
   /** What the compiler is asked; the launch is not part of it, so typing a block size compiles nothing. */
@@ -36,9 +37,27 @@ class Inspection {
     this.asked = text;
     clearTimeout(this.timer);
     this.abort?.abort();
+    this.asking = null;
     this.busy = true;
     const pause = this.report || this.failure ? PAUSE_MS : 0;
-    this.timer = setTimeout(() => void this.ask(this.question), pause);
+    this.timer = setTimeout(() => this.begin(), pause);
+  }
+
+  /** Resolves once the form fits the source as it is now, so that a run never has the arguments of an older one. */
+  async caughtUp(): Promise<void> {
+    this.schedule();
+    while (this.busy) {
+      if (!this.asking) this.begin();
+      await this.asking;
+    }
+  }
+
+  private begin(): void {
+    clearTimeout(this.timer);
+    const asking = this.ask(this.question).finally(() => {
+      if (this.asking === asking) this.asking = null;
+    });
+    this.asking = asking;
   }
 
   private retryAfter(seconds: number): void {

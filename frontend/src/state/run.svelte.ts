@@ -4,6 +4,7 @@ import { follow } from '../api/follow';
 import type { EventRecord, FieldProblem, RunRequest, RunResult } from '../api/types';
 import { Fold, fold } from '../run/fold';
 import { type Mark, markOf } from '../run/phases';
+import { inspection } from './inspection.svelte';
 import { ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
 
@@ -32,13 +33,14 @@ class RunSession {
     if (this.busy) return;
     ui.show('output');
     this.failure = '';
-    const { request, problems } = workspace.built;
-    if (problems.length) {
-      this.refuse(problems);
-      return;
-    }
     this.sending = true;
     try {
+      await inspection.caughtUp();
+      const { request, problems } = workspace.built;
+      if (problems.length) {
+        this.refuse(problems);
+        return;
+      }
       const accepted = await api.run(request);
       this.attach(accepted.id, request, accepted.position);
     } catch (error) {
