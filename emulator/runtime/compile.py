@@ -23,8 +23,8 @@ from emulator.syntax.nodes import Module, Problem
 
 Dim3 = tuple[int, int, int]
 _MOST_THREADS = 1024
-# Above this many lines of IR the code generator's fast level is used: its time grows faster than the text.
-_FAST_ABOVE = 60_000
+# Above this many lines of IR, where good code would take more than about two seconds, the fast level is used.
+_FAST_ABOVE = 24_000
 
 
 @dataclass(frozen=True, slots=True)

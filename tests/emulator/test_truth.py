@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from launching import DATA, compiled, truth_cases
+from launching import DATA, compiled, module, truth_cases
 
-from emulator import CompiledEntry, Memory, Outcome, launch
+from emulator import CompiledEntry, Memory, Options, Outcome, compile_entry, launch
 
 OUTPUTS = json.loads((DATA / "truth" / "outputs_sm_90.json").read_text())
 ARRAYS = np.load(DATA / "truth" / "outputs_sm_90.npz")
@@ -80,6 +80,20 @@ def check_output(case: dict[str, Any], key: str, got: np.ndarray[Any, Any]) -> N
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case["name"])
 def test_equals_the_gpu(case: dict[str, Any]) -> None:
     outcome, outputs = launch_case(case)
+    assert outcome.fault is None
+    for key, got in outputs.items():
+        check_output(case, key, got)
+
+
+FAST = ["matmul_tiled16", "collatz", "recursive_tree", "warp_misc", "half2_axpy", "atomics_all"]
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_fast_code_computes_the_same(name: str) -> None:
+    case = next(case for case in SOUND if case["name"] == name)
+    block = (*case["block"], 1, 1)[:3]
+    entry = compile_entry(module(case["file"].removesuffix(".cu")), case["entry"], block, Options(fast=True))
+    outcome, outputs = launch_case(case, entry)
     assert outcome.fault is None
     for key, got in outputs.items():
         check_output(case, key, got)
