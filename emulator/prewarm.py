@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from emulator.instruments import INSTRUMENTS
 from emulator.runtime.arena import Memory
 from emulator.runtime.compile import compile_entry
+from emulator.runtime.jit import instrument_support
 from emulator.runtime.launch import launch
 from emulator.syntax import parse
 
@@ -29,7 +31,9 @@ _PTX = """
 
 
 def prewarm() -> None:
-    """Initialises LLVM, compiles the support library, and runs one small kernel through every stage."""
+    """Initialises LLVM, compiles the support libraries, and runs one small kernel through every stage."""
+    for name in INSTRUMENTS:
+        instrument_support(name)
     module, _ = parse(_PTX)
     memory = Memory(1 << 20)
     out = memory.allocate("out", 4 * 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from emulator.analysis.flat import CODE_TAG, HOST_FUNCTIONS, FlatKernel, align
-from emulator.analysis.parameters import settle_parameters
+from emulator.analysis.parameters import names_param_space, settle_parameters
 from emulator.analysis.recursion import addressed_functions, recursive_functions
 from emulator.analysis.stack import StackedFunctions
 from emulator.syntax.nodes import (
@@ -173,7 +173,7 @@ class _Flattener:
 
     def _renamed(self, item: Instruction, instance: _Instance) -> Instruction:
         for position, operand in enumerate(item.operands):
-            if isinstance(operand, AddressOperand) and operand.base in instance.formals and "param" in item.modifiers:
+            if isinstance(operand, AddressOperand) and operand.base in instance.formals and names_param_space(item):
                 return self._formal_access(item, position, instance.formals[operand.base], instance)
         if instance.base is not None:
             on_stack = self._stack_access(item, instance)

@@ -36,7 +36,7 @@ def settle_parameters(flat: FlatKernel, variables: dict[str, Variable]) -> None:
                 in_memory.add(operand.name)
             if not isinstance(operand, AddressOperand) or operand.base not in pieces:
                 continue
-            if item.opcode not in ("ld", "st") or "param" not in item.modifiers or not item.types:
+            if item.opcode not in ("ld", "st") or not item.types or not names_param_space(item):
                 in_memory.add(operand.base)
                 continue
             size = TYPE_SIZES[item.types[-1]]
@@ -57,6 +57,11 @@ def settle_parameters(flat: FlatKernel, variables: dict[str, Variable]) -> None:
             for offset, size in offsets.items():
                 flat.registers[_register(name, offset)] = _BITS.get(size, "b64")
     flat.body[:] = [new for item in flat.body for new in _rewrite(item, pieces, in_memory)]
+
+
+def names_param_space(item: Instruction) -> bool:
+    """Whether an access says .param, with or without ::entry or ::func."""
+    return any(modifier.split("::")[0] == "param" for modifier in item.modifiers)
 
 
 def _register(name: str, offset: int) -> str:
@@ -92,7 +97,7 @@ def _rewrite(
     address = item.operands[position]
     assert isinstance(address, AddressOperand) and address.base is not None
     if address.base in in_memory:
-        modifiers = tuple("local" if m == "param" else m for m in item.modifiers if m != "func")
+        modifiers = tuple("local" if m.split("::")[0] == "param" else m for m in item.modifiers)
         return [replace(item, modifiers=modifiers)]
     type_name = item.types[-1]
     moves: list[Label | Instruction] = []

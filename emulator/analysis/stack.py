@@ -32,7 +32,7 @@ from emulator.syntax.nodes import (
 )
 
 STACK = "%stack"
-_STACK_BYTES = 16 << 10  # of a thread
+STACK_BYTES = 16 << 10  # of a thread
 _MARK = "$stacked"  # the opcode modifier of a call that still has to be expanded
 _STORED = {1: "b8", 2: "b16", 4: "b32", 8: "b64"}
 
@@ -122,7 +122,7 @@ class StackedFunctions:
             return
         flat.registers[STACK] = "b64"
         flat.stack_start = align(flat.local_bytes, 16)
-        flat.local_bytes = flat.stack_start + _STACK_BYTES
+        flat.local_bytes = flat.stack_start + STACK_BYTES
         first = flat.body[0]
         flat.body.insert(0, _move(STACK, ImmediateOperand(flat.stack_start), first.line, None))
         for name, labels in self.returns.items():

@@ -130,7 +130,6 @@ FAULT_KINDS = {
     5: "assert",
     6: "illegal-barrier",
     7: "bad-function-pointer",
-    8: "unsupported",
     9: "stack-overflow",
     10: "race",
     11: "uninitialised",

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 2
+_FORMAT = 3
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -54,6 +54,7 @@ class CompiledEntry:
     suspends: bool
     instruments: tuple[str, ...] = ()
     orders_memory: bool = False  # by fences or ordered accesses
+    stack_bytes: int = 0  # of the local memory, at its end: the stack of recursive functions
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""
@@ -67,7 +68,7 @@ class CompiledEntry:
             "code_addresses": self.code_addresses, "module_key": self.module_key, "shared_bytes": self.shared_bytes,
             "dynamic_offset": self.dynamic_offset, "local_bytes": self.local_bytes, "frame_bytes": self.frame_bytes,
             "suspends": self.suspends, "instruments": self.instruments,
-            "orders_memory": self.orders_memory,
+            "orders_memory": self.orders_memory, "stack_bytes": self.stack_bytes,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
@@ -95,7 +96,7 @@ class CompiledEntry:
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
-            fields["orders_memory"],
+            fields["orders_memory"], fields["stack_bytes"],
         )  # fmt: skip
 
 

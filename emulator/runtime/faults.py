@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from emulator.analysis.stack import STACK_BYTES
 from emulator.lowering import abi
 from emulator.lowering.sites import Site
 from emulator.runtime.arena import Buffer, Memory
@@ -93,7 +94,7 @@ def _past(distance: int) -> str:
 
 def describe(
     record: FaultRecord, sites: list[Site], memory: Memory, intended: Buffer | None, grid: Dim3, block: Dim3,
-    shared_bytes: int, local_bytes: int, message: str | None,
+    shared_bytes: int, local_bytes: int, stack_bytes: int, message: str | None,
 ) -> Fault:  # fmt: skip
     """The report of a record."""
     kind = abi.FAULT_KINDS[record.kind]
@@ -110,6 +111,8 @@ def describe(
     elif is_access:
         total = shared_bytes if space == "shared" else local_bytes
         relation = _of_area(f"{space} memory", record.address, record.size, total)
+        if space == "local" and stack_bytes and relation.offset + record.size > total:
+            kind = "stack-overflow"
     text = message or _message(kind, space, access, record, relation)
     return Fault(
         kind, text, space, access, record.size if is_access else 0, record.address if is_access else 0, relation,
@@ -148,6 +151,7 @@ def _message(
     return {
         "trap": "the kernel executed a trap",
         "assert": "an assertion failed",
+        "stack-overflow": f"recursive calls need more than the {STACK_BYTES} bytes of a thread's stack",
         "illegal-barrier": "threads wait at a barrier that the others never reach",
         "bad-function-pointer": "a call through a pointer to no function of this signature",
     }.get(kind, kind)

@@ -213,7 +213,7 @@ class _Launch:
             record = FaultRecord.read(data)
             return describe(
                 record, list(self.entry.sites), self.memory, self._intended(record), self.grid, self.entry.block,
-                self.shared_bytes, self.entry.local_bytes, self.service.message,
+                self.shared_bytes, self.entry.local_bytes, self.entry.stack_bytes, self.service.message,
             )  # fmt: skip
         if timed_out:
             return Fault("timeout", f"the kernel did not end within {deadline_seconds:g} s")

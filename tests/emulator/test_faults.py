@@ -139,6 +139,13 @@ def test_a_failed_assertion() -> None:
     assert "(int)threadIdx.x < n" in fault.message
 
 
+def test_endless_recursion_overflows_the_stack() -> None:
+    fault = run(compiled("bugs", "stack_overflow", (32, 1, 1)), int32(10_000), np.zeros(64, np.int32)).outcome.fault
+    assert fault is not None
+    assert (fault.kind, fault.space) == ("stack-overflow", "local")
+    assert fault.source is not None and fault.source.line == 100
+
+
 def test_beyond_a_heap_allocation() -> None:
     fault = run(compiled("features_sm_90", "mal_oob", (64, 1, 1)), np.zeros(64, np.int32)).outcome.fault
     assert fault is not None and fault.buffer is not None
