@@ -75,8 +75,10 @@ def _accumulators(kind: str) -> list[str]:
     return {"f16": ["f32", "f16"], "s8": ["s32"], "u8": ["s32"], "f64": ["f64"]}.get(kind, ["f32"])
 
 
-@pytest.mark.parametrize("width", [32, 64])
-@pytest.mark.parametrize(("shape", "kind", "accumulator"), [(s, k, a) for s, k in ALL for a in _accumulators(k)])
+@pytest.mark.parametrize(
+    ("shape", "kind", "accumulator", "width"),
+    [(s, k, a, 32) for s, k in ALL for a in _accumulators(k)] + [("m16n16k16", "bf16", "f32", 64)],
+)
 def test_wmma_multiplies_matrices(shape: str, kind: str, accumulator: str, width: int) -> None:
     """Small integers, which every format holds and sums exactly."""
     random = np.random.default_rng(3)
