@@ -147,7 +147,7 @@ ROWS = (
     row("mad24.hi.sat.s32 d, a, b, c", "mul24.hi of a and b, plus c, clamped to the range of s32.", _mad24),
     row(f"sad.{_INT} d, a, b, c", "d = c + |a − b|.", _sad),
     row(f"div.{_INT} d, a, b", "The quotient, rounded towards zero; all ones where b is 0.", _div),
-    row(f"rem.{_INT} d, a, b", "The remainder with the sign of a; where b is 0, what the hardware leaves.", _rem),
+    row(f"rem.{_INT} d, a, b", "The remainder with the sign of a; all ones where b is 0.", _rem),
     row("abs.(s16|s32|s64) d, a", "|a|; the most negative number stays.", lambda x, f, a: x.abs(a)),
     row("neg.(s16|s32|s64) d, a", "d = −a, wrapping.", lambda x, f, a: x.neg(a)),
     *(
