@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 
 from engine.compile import compile_job as _compile
-from engine.devices import DEVICES
+from engine.devices import device_type
+from engine.devices.gpu import attach
 from engine.emission import Emission, Emit
 from engine.languages import LANGUAGES
 from engine.launch import launch_job as _launch
@@ -33,7 +34,17 @@ def prewarm_compile() -> None:
 
 
 def prewarm_launch() -> None:
-    """Loads the devices and takes a small run through every stage of a launch."""
-    for _, device in DEVICES:
-        device.prewarm()
+    """Loads the emulator and takes a small run through every stage of a launch."""
+    device_type("emulator").prewarm()
     rehearse()
+
+
+def prewarm_launch_gpu() -> None:
+    """The same, and loads what a GPU takes; the driver itself must not start before the fork."""
+    device_type("gpu").prewarm()
+    prewarm_launch()
+
+
+def attach_launch_gpu() -> None:
+    """After the fork, and before the job is known: starts the driver and makes a context."""
+    attach()

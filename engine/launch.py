@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from engine.buffers import Uploads, allocate, expected_values, read_back, uploads_of
-from engine.devices import Device, DeviceRefusal, device_type
+from engine.devices import Device, DeviceLost, DeviceRefusal, device_type
 from engine.emission import Emission
 from engine.launching.plan import Plan, plan
 from engine.steps import StepRunner
@@ -18,7 +18,7 @@ from protocol.run import LaunchRequest
 
 
 def launch_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission: Emission, begin: float) -> None:
-    """Emits all that happens; buffers are read back even after a fault, as the kernel left them.
+    """Emits all that happens; buffers are read back even after a fault, where the device still can, as it left them.
 
     `begin` is when the job started, by time.perf_counter().
     """
@@ -33,6 +33,8 @@ def launch_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission
         return
     try:
         _run(request, planned, device, uploads_of(blobs), emission, begin)
+    except DeviceRefusal as refusal:
+        emission.diagnosed(refusal.diagnostics)
     except FieldError as error:
         problem = Diagnostic(severity="error", message=str(error), origin="request", code="values", field=error.field)
         emission.diagnosed([problem])
@@ -48,9 +50,12 @@ def _run(
     emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
     runner = StepRunner(device, planned, request.run, buffers, emission, begin, request.deadline_seconds)
     finished = runner.execute()
-    for buffer in request.run.buffers:
-        if buffer.role != "in":
-            read_back(buffer, runner.buffers[buffer.name].read(), emission)
+    try:
+        for buffer in request.run.buffers:
+            if buffer.role != "in":
+                read_back(buffer, runner.buffers[buffer.name].read(), emission)
+    except DeviceLost:
+        return  # the finding that ended the run says so
     if finished:
         for item, (want, shape) in zip(request.run.checks, expected, strict=True):
             emission.event(check(item, runner.buffers[item.buffer].read(), want, shape))

@@ -6,7 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.devices.device import Device, DeviceBuffer
+from engine.devices.architectures import Gpu
+from engine.devices.device import Device, DeviceBuffer, LaunchReport, Repeated
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission, PrintedBatches
 from engine.launching.arguments import argument_bytes
@@ -24,6 +25,13 @@ class _Total:
 
     seconds: float = 0.0
     launches: int = 0
+    repeated: Repeated | None = None
+    note: str = ""
+
+    def add(self, report: LaunchReport) -> None:
+        self.seconds += report.seconds
+        self.launches += 1
+        self.repeated, self.note = report.repeated, report.note
 
 
 @dataclass(slots=True)
@@ -47,8 +55,28 @@ class StepRunner:
         self._labels = {name: name for name in self.buffers}
         finished = self._steps(self.run.steps, "steps", self.begin + self.limit_seconds)
         for step, total in self.totals.items():
-            self.emission.event(Timed(stage="run", seconds=total.seconds, step=step, launches=total.launches))
+            if total.launches:
+                self.emission.event(self._timed(step, total))
         return finished
+
+    def _timed(self, step: str, total: _Total) -> Timed:
+        timed = Timed(
+            stage="run",
+            seconds=total.seconds,
+            clock=self.device.clock,
+            step=step,
+            launches=total.launches,
+            note=total.note,
+        )
+        if total.repeated is None:
+            return timed
+        more = {
+            "seconds": total.repeated.warm,
+            "cold_seconds": total.repeated.cold,
+            "first_seconds": total.seconds,
+            "samples": total.repeated.samples,
+        }
+        return timed.model_copy(update=more)
 
     def _steps(self, steps: Sequence[Step], path: str, deadline: float) -> bool:
         return all(self._step(step, f"{path}.{index}", deadline) for index, step in enumerate(steps))
@@ -56,7 +84,7 @@ class StepRunner:
     def _step(self, step: Step, path: str, deadline: float) -> bool:
         match step:
             case Launch():
-                return self._launch(self.plan.launches[path], deadline)
+                return self._launch(step, self.plan.launches[path], deadline)
             case Repeat():
                 return all(self._steps(step.steps, f"{path}.steps", deadline) for _ in range(step.count))
             case Swap():
@@ -71,7 +99,7 @@ class StepRunner:
                 self.buffers[step.buffer].write(values)
                 return True
 
-    def _launch(self, launch: PlannedLaunch, deadline: float) -> bool:
+    def _launch(self, step: Launch, launch: PlannedLaunch, deadline: float) -> bool:
         left = deadline - time.perf_counter()
         if left <= 0:
             self.emission.event(out_of_time(launch.step, self.limit_seconds))
@@ -83,9 +111,10 @@ class StepRunner:
         arguments = [argument_bytes(match, lambda name: self.buffers[name].address) for match in launch.matches]
         names = {label: name for name, label in self._labels.items()}
         with PrintedBatches(self.emission) as printed:
-            report = self.device.launch(launch, arguments, names, printed, left)
-        total.seconds += report.seconds
-        total.launches += 1
+            report = self.device.launch(launch, arguments, names, printed, left, sole=self.run.steps == (step,))
+        self.emission.diagnosed(report.diagnostics)
+        if report.ran:
+            total.add(report)
         for found in report.found:
             self.emission.event(found)
         if report.counters:
@@ -95,6 +124,15 @@ class StepRunner:
         return not report.ended_the_run
 
     def _launched(self, launch: PlannedLaunch) -> Launched:
+        held = self.device.residency(launch)
+        computed = occupancy(
+            self.run.architecture,
+            launch.entry.resources,
+            launch.grid,
+            launch.block,
+            launch.dynamic_shared_bytes,
+            Gpu(held.gpu, held.sm_count) if held else None,
+        )
         return Launched(
             step=launch.step,
             entry=launch.entry.display,
@@ -103,9 +141,7 @@ class StepRunner:
             dynamic_shared_bytes=launch.dynamic_shared_bytes,
             device=self.device.kind,
             device_name=self.device.name,
-            occupancy=occupancy(
-                self.run.architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
-            ),
+            occupancy=computed.model_copy(update={"driver_blocks_per_sm": held.blocks_per_sm}) if held else computed,
         )
 
 

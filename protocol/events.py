@@ -108,6 +108,14 @@ class Timed(Model):
     step: str = ""
     launches: Annotated[int, Field(ge=1)] = 1
     """Launches that the time covers, inside a repeat."""
+    samples: Annotated[int, Field(ge=1)] = 1
+    """Above 1: the kernel ran so many times more on the same data, for its time alone, and `seconds` is the median."""
+    cold_seconds: Seconds | None = None
+    """The median of as many runs that found the L2 cache emptied."""
+    first_seconds: Seconds | None = None
+    """The launch that gave the results, where `seconds` is of others."""
+    note: str = ""
+    """Why a device that repeats launches for their time did not repeat this one."""
 
 
 class BufferRead(Model):

@@ -93,3 +93,5 @@ class Occupancy(Model):
     """Blocks of the grid over the blocks that the whole GPU holds at once; 0 where none fits."""
     tail: float
     """Share of the last wave's places that stay empty, 0 to 1."""
+    driver_blocks_per_sm: Annotated[int, Field(ge=0)] | None = None
+    """Blocks an SM as the driver of the GPU that ran the launch answers; None where none did."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox import linux
+from sandbox import child, linux
 from sandbox.child import Emit
 from sandbox.syscalls import NUMBERS
 
@@ -137,7 +137,7 @@ def _inherited_environment(_: Surroundings) -> str:
 
 
 def _inherited_descriptors(_: Surroundings) -> str:
-    for fd in range(_LAST_DESCRIPTOR + 1, 64):
+    for fd in set(range(_LAST_DESCRIPTOR + 1, 64)) - child.opened_ahead:
         try:
             os.fstat(fd)
         except OSError:

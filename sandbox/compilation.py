@@ -54,15 +54,17 @@ def compile_for_run(
     request = compile_request(run)
     key = compile_key(request)
     compilation = Compilation(kernel=cached_kernel(stores, key))
+    if compilation.kernel is not None and device != "emulator":
+        compilation.cubin = stores.cache.get(f"{key}:cubin")
+        if compilation.cubin is None:
+            compilation.kernel = None
     if compilation.kernel is not None:
         compilation.cached = True
         for warning in compilation.kernel.warnings:
             emit(Diagnosed(diagnostic=warning))
         if device != "emulator":
-            compilation.cubin = stores.cache.get(f"{key}:cubin")
-            if compilation.cubin is not None:
-                return compilation
-        elif _cached_code(stores, code_key(key, run), compilation):
+            return compilation
+        if _cached_code(stores, code_key(key, run), compilation):
             return compilation
     job = CompileJob(request=request, run=run, device=device, kernel=compilation.kernel)
     run_compile_child(box, job, compilation, cancelled, limits, emit)

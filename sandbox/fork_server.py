@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from sandbox import control, linux
 from sandbox.cgroup import Cgroups, JobCgroup
-from sandbox.limits import START_TIMEOUT
-from sandbox.profiles import DEVICES, import_path, installed_packages, readable_paths
+from sandbox.gpus import Gpu
+from sandbox.limits import SPARE_GPU_SEATS, SPARE_SEATS, START_TIMEOUT
+from sandbox.profiles import DEVICES, PROFILES, import_path, installed_packages, readable_paths
 
 _BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[2:]; from sandbox.zygote import main; main(int(sys.argv[1]))"
 
@@ -59,9 +60,22 @@ class Seat:
 class ForkServer:
     """A zygote for some kinds of job. It holds no secret: an empty environment and no descriptor but its channel."""
 
-    def __init__(self, kinds: Sequence[str], strong: bool, drop_to: int | None, preload: Sequence[str]) -> None:
-        """Start the process; `wait_ready` tells how that went. `drop_to`: a uid for weak mode under root."""
+    def __init__(
+        self,
+        kinds: Sequence[str],
+        strong: bool,
+        drop_to: int | None,
+        preload: Sequence[str],
+        gpu: Gpu | None = None,
+    ) -> None:
+        """Start the process; `wait_ready` tells how that went. `drop_to`: a uid for weak mode under root.
+
+        `gpu`: what jobs of these kinds get, where they run on a GPU.
+        """
         self.kinds = tuple(kinds)
+        self._ahead = any(PROFILES[kind].gpu for kind in kinds)
+        self.spare_seats = SPARE_GPU_SEATS if self._ahead else SPARE_SEATS
+        gpu = gpu if self._ahead else None
         self.served = self.active = 0
         self.retired = False
         self.spares: list[Seat] = []
@@ -88,9 +102,11 @@ class ForkServer:
             "strong": strong,
             "drop_to": drop_to,
             "preload": list(preload),
-            "readable": {kind: readable_paths(kind, strong) for kind in kinds},
+            "readable": {kind: [*readable_paths(kind, strong), *(gpu.libraries if gpu else ())] for kind in kinds},
             "covered": installed_packages(),
             "devices": DEVICES,
+            "driven": gpu.nodes if gpu else (),
+            "libraries": gpu.libraries[:1] if gpu else (),
         }
         control.send(self.channel, settings)
 
@@ -138,6 +154,8 @@ class ForkServer:
             if cgroups is not None:
                 cgroup = cgroups.create()
                 cgroup.add(linux.pid_of(pidfd))
+            if self._ahead:
+                control.send(ours, {"begin": True})
         except BaseException:
             Seat(ours, pidfd, cgroup).leave()
             raise

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from sandbox import child, control, linux, namespaces
-from sandbox.confinement import Confinement
-from sandbox.profiles import PROFILES
+from sandbox.confinement import Confinement, job_limits
+from sandbox.profiles import DRIVER_PROC, PROFILES
 
 _STATUS_LOST = 125
 
@@ -25,9 +25,16 @@ class Household:
     readable: Mapping[str, tuple[str, ...]]
     """By kind of job."""
     devices: tuple[str, ...]
+    driven: tuple[str, ...]
+    """Device nodes of the GPU, where its jobs get one."""
     proc: int
     uid: int
     gid: int
+
+    @property
+    def ahead(self) -> str | None:
+        """The kind of job whose process begins before the job is known."""
+        return next((kind for kind in self.readable if PROFILES[kind].gpu), None)
 
 
 def run(house: Household, status: socket.socket) -> NoReturn:
@@ -51,6 +58,9 @@ def _run(house: Household, status: socket.socket) -> None:
         linux.become_subreaper()
     _prefer_as_oom_victim(house.proc)
     linux.set_dumpable(False)
+    if house.ahead is not None:
+        _run_ahead(house, status, house.ahead)
+        return
     order, streams = control.receive(status)  # stdout, stderr, the event pipe, the sealed input
     if order is None:
         return
@@ -62,9 +72,7 @@ def _run(house: Household, status: socket.socket) -> None:
         # A checkout or an environment below /tmp would be hidden by a /tmp of the job's own.
         own_tmp = not any(path.startswith("/tmp/") for path in house.readable[kind])
         namespaces.furnish(scratch, own_tmp, profile.proc)
-    # Beyond the limit of the watchdog, so that the verdict is the watchdog's unless the job is faster than it.
-    spare = int(limits["memory"] * 1.25) + (64 << 20)
-    data = _data_in_use(house.proc) + spare if order["memory_by_rlimit"] else None
+    data = _data_in_use(house.proc, "self") + _spare_data(limits) if order["memory_by_rlimit"] else None
     me = os.getpid()
     pid = linux.fork()
     if pid == 0:
@@ -72,15 +80,65 @@ def _run(house: Household, status: socket.socket) -> None:
         writable = () if scratch is None else ("/job", "/tmp")
         walls = Confinement(
             strong=house.strong,
-            syscalls=tuple(profile.syscalls),
+            policy=profile.policy,
             readable=(*house.readable[kind], *(("/etc", "/proc") if house.strong and profile.proc else ())),
             writable=writable,
             devices=house.devices,
-            limits=limits,
+            driven=(),
             init=me,
+            limits=limits,
             data=data,
         )
         child.become(kind, walls, streams, "/job" if writable else "/", bool(order["canary"]))
+    _await(house, status, pid, scratch is not None)
+
+
+def _run_ahead(house: Household, status: socket.socket, kind: str) -> None:
+    """Start the process of a job of this kind, then wait for the job and hand it over."""
+    begin, _ = control.receive(status)  # once this init is in its cgroup, so that the process is too
+    if begin is None:
+        return
+    if house.strong:
+        namespaces.mount_proc()
+    ours, theirs = control.pair()
+    me = os.getpid()
+    pid = linux.fork()
+    if pid == 0:
+        status.close()
+        ours.close()
+        walls = Confinement(
+            strong=house.strong,
+            policy=PROFILES[kind].start_policy,
+            readable=(*house.readable[kind], "/etc", *DRIVER_PROC),
+            writable=(),
+            devices=house.devices,
+            driven=house.driven,
+            init=me,
+            limits=None,
+        )
+        child.become_ahead(kind, walls, theirs)
+    theirs.close()
+    order, streams = control.receive(status)
+    if order is None:
+        return
+    # The process's number is that of this namespace, so its /proc is asked.
+    proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    data = _data_in_use(proc, str(pid)) + _spare_data(order["limits"]) if order["memory_by_rlimit"] else None
+    os.close(proc)
+    for which, pair in job_limits(order["limits"], house.strong, data).items():
+        resource.prlimit(pid, which, pair)
+    control.send(ours, order, streams)
+    ours.close()
+    _await(house, status, pid)
+
+
+def _spare_data(limits: Mapping[str, float]) -> int:
+    """Beyond the limit of the watchdog, so that the verdict is the watchdog's unless the job is faster than it."""
+    return int(limits["memory"] * 1.25) + (64 << 20)
+
+
+def _await(house: Household, status: socket.socket, pid: int, scratch: bool = False) -> None:
+    """Wait for the job's process and report how it ended."""
     if not house.strong:
         handle = os.pidfd_open(pid)
         control.send(status, {"child": True}, [handle])
@@ -94,7 +152,7 @@ def _run(house: Household, status: socket.socket) -> None:
                 "exit": exit_status,
                 "cpu": usage.ru_utime + usage.ru_stime,
                 "max_rss": usage.ru_maxrss * 1024,
-                "scratch_full": scratch is not None and _is_full("/job"),
+                "scratch_full": scratch and _is_full("/job"),
             }
     control.send(status, report)
 
@@ -114,9 +172,9 @@ def _prefer_as_oom_victim(proc: int) -> None:
             os.close(fd)
 
 
-def _data_in_use(proc: int) -> int:
-    """Private writable memory inherited from the zygote: RLIMIT_DATA counts it, our limit does not."""
-    fd = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+def _data_in_use(proc: int, process: str) -> int:
+    """Private writable memory that a process has before its job: RLIMIT_DATA counts it, our limit does not."""
+    fd = os.open(f"{process}/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
     try:
         return int(os.read(fd, 256).split()[5]) * resource.getpagesize()
     finally:

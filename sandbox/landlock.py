@@ -22,6 +22,7 @@ _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _READ = _READ_FILE | _READ_DIR
 _READ_WRITE = _READ | _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _MAKE_SYM | _REFER | _TRUNCATE
 _DEVICE = _READ_FILE | _WRITE_FILE
+_DRIVEN = _DEVICE | _IOCTL_DEV
 
 
 def abi() -> int:
@@ -46,10 +47,13 @@ def _handled(version: int) -> tuple[int, int, int]:
     return files, bind_and_connect, abstract_sockets_and_signals
 
 
-def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable[str]) -> int:
+def restrict(
+    readable: Iterable[str], writable: Iterable[str], devices: Iterable[str], driven: Iterable[str] = ()
+) -> int:
     """Confine this thread and all it starts; returns the ABI used, 0 where the kernel has no Landlock.
 
-    Call after no-new-privileges and while the process has one thread. Paths that do not exist are left out.
+    `driven`: devices that also take requests (ioctl). Call after no-new-privileges and while the process has one
+    thread. Paths that do not exist are left out.
     """
     version = abi()
     if not version:
@@ -59,7 +63,7 @@ def restrict(readable: Iterable[str], writable: Iterable[str], devices: Iterable
     attributes = ctypes.create_string_buffer(struct.pack("QQQ", files, network, scopes), 24)
     ruleset = linux.syscall(_SYS_CREATE_RULESET, attributes, ctypes.c_size_t(size), ctypes.c_uint(0))
     try:
-        for paths, rights in ((readable, _READ), (writable, _READ_WRITE), (devices, _DEVICE)):
+        for paths, rights in ((readable, _READ), (writable, _READ_WRITE), (devices, _DEVICE), (driven, _DRIVEN)):
             for path in paths:
                 _allow(ruleset, path, rights & files)
         linux.syscall(_SYS_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0))

@@ -15,8 +15,9 @@ from sandbox import breach, control, linux, request
 from sandbox.canaries import ATTEMPTS
 from sandbox.cgroup import Cgroups
 from sandbox.fork_server import ForkServer, ZygoteFailed
+from sandbox.gpus import Gpu
 from sandbox.job import Handles, Job, JobOutcome
-from sandbox.limits import RECYCLE_AFTER, SPARE_SEATS, JobLimits
+from sandbox.limits import RECYCLE_AFTER, JobLimits
 from sandbox.namespaces import NOBODY
 from sandbox.probe import IsolationReport, kernel_facts, open_to_others
 from sandbox.profiles import PROFILES, readable_paths
@@ -27,6 +28,7 @@ __all__ = ["Job", "JobLimits", "JobOutcome", "Sandbox", "SandboxUnavailable"]
 Mode = Literal["auto", "strong", "weak"]
 
 _EVENT_PIPE_SIZE = 1 << 20
+_NO_WEAK_GPU = "weak: jobs on a GPU need namespaces, unless WARPYARD_GPU_WITHOUT_NAMESPACES allows them without"
 _KEPT_ROOT = "weak: only root can read the packages, so jobs keep uid 0, without its capabilities"
 
 
@@ -39,7 +41,7 @@ class Sandbox:
 
     `mode`: 'strong' needs namespaces, 'weak' goes by Landlock, seccomp and rlimits alone, 'auto' takes the
     strongest that this machine gives. `profiles`: the kinds of jobs wanted. `preload`: modules that every
-    zygote imports beside those of its kind.
+    zygote imports beside those of its kind. `gpu`: for jobs of kind launch-gpu; `weak_gpu` allows them in weak mode.
     """
 
     def __init__(
@@ -47,6 +49,8 @@ class Sandbox:
         mode: Mode = "auto",
         profiles: Sequence[str] = ("compile", "launch"),
         preload: Sequence[str] = (),
+        gpu: Gpu | None = None,
+        weak_gpu: bool = False,
     ) -> None:
         """Start the zygotes and let the canaries try the walls. Raises SandboxUnavailable, ValueError."""
         unknown = [kind for kind in profiles if kind not in PROFILES]
@@ -54,6 +58,9 @@ class Sandbox:
             raise ValueError(f"profiles: {unknown or 'none'}; known are {', '.join(PROFILES)}")
         if mode not in ("auto", "strong", "weak"):
             raise ValueError(f"mode: {mode!r}; known are auto, strong, weak")
+        if (gpu is not None) != any(PROFILES[kind].gpu for kind in profiles):
+            raise ValueError("profiles: launch-gpu and the GPU to use go together")
+        self.gpu, self._weak_gpu = gpu, weak_gpu
         self._kinds, self._preload = tuple(dict.fromkeys(profiles)), tuple(preload)
         self._lock = threading.RLock()
         self._servers: dict[str, ForkServer] = {}
@@ -106,6 +113,9 @@ class Sandbox:
             if not strong and not facts.landlock_abi:
                 reasons.append("weak: this kernel has no Landlock")
                 continue
+            if not strong and self.gpu is not None and not self._weak_gpu:
+                reasons.append(_NO_WEAK_GPU)
+                continue
             try:
                 self._start_servers()
                 found = breach.find_breaches(self._kinds, strong, self._start_canary)
@@ -143,7 +153,7 @@ class Sandbox:
                 drop_to = NOBODY
             elif _KEPT_ROOT not in self._notes:
                 self._notes.append(_KEPT_ROOT)
-        return ForkServer(kinds, self._strong, drop_to, self._preload)
+        return ForkServer(kinds, self._strong, drop_to, self._preload, self.gpu)
 
     def _close_servers(self) -> None:
         for server in (*self._servers.values(), *self._retired):
@@ -248,7 +258,7 @@ class Sandbox:
 
     def _wants_seat(self, server: ForkServer) -> bool:
         with self._lock:
-            return not self._closed and not server.retired and server.alive and len(server.spares) < SPARE_SEATS
+            return not self._closed and not server.retired and server.alive and len(server.spares) < server.spare_seats
 
 
 def _cgroups() -> tuple[Cgroups | None, str | None]:

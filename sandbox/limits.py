@@ -77,3 +77,6 @@ RECYCLE_AFTER = 2000
 
 SPARE_SEATS = 2
 """Inits of a zygote that wait for jobs: a run takes two in a row, one to compile and one to launch."""
+
+SPARE_GPU_SEATS = 1
+"""The same for jobs on a GPU, where each that waits holds a context in the GPU's memory."""

@@ -62,10 +62,10 @@ def settle() -> None:
         linux.become_user(NOBODY)
 
 
-def job_flags(scratch: bool) -> int:
+def job_flags(mounts: bool) -> int:
     """A job's own user, process and ipc namespaces; a mount namespace where it gets folders of its own."""
     flags = linux.CLONE_NEWUSER | linux.CLONE_NEWPID | linux.CLONE_NEWIPC
-    return flags | linux.CLONE_NEWNS if scratch else flags
+    return flags | linux.CLONE_NEWNS if mounts else flags
 
 
 def furnish(scratch: tuple[int, int], own_tmp: bool, own_proc: bool) -> None:
@@ -78,3 +78,9 @@ def furnish(scratch: tuple[int, int], own_tmp: bool, own_proc: bool) -> None:
         linux.mount("/job/tmp", "/tmp", None, linux.MS_BIND)
     if own_proc:
         linux.mount("proc", "/proc", "proc", flags, "subset=pid")
+
+
+def mount_proc() -> None:
+    """Inside a job's fresh namespaces, ids mapped: a /proc of its own, with what the kernel's modules tell there."""
+    linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
+    linux.mount("proc", "/proc", "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)

@@ -109,7 +109,8 @@ def _launch(
             ending = worst(event.diagnostic)
         emit(event)
 
-    outcome = run_job(box, "launch", request.model_dump_json().encode(), blobs, limits, cancelled, receive)
+    kind = "launch-gpu" if device.startswith("gpu") else "launch"
+    outcome = run_job(box, kind, request.model_dump_json().encode(), blobs, limits, cancelled, receive)
     emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
     emit(Timed(stage="transfer", seconds=stored))
     if outcome.verdict != "ok" and not (ending and outcome.verdict == "error"):

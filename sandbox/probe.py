@@ -94,7 +94,7 @@ def main() -> None:
         root.build(system_folders(), (), DEVICES, proc=True)
         namespaces.settle()
         uid, gid = os.getuid(), os.getgid()
-        pid = linux.fork(namespaces.job_flags(scratch=True))
+        pid = linux.fork(namespaces.job_flags(mounts=True))
         if pid == 0:
             try:
                 linux.map_ids(namespaces.JOB_UID, uid, gid, proc)

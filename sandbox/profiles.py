@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.seccomp import COMPUTE, SCRATCH
+from sandbox.seccomp import COMPUTE, DRIVER, DRIVER_START, SCRATCH, Policy
 
 REPOSITORY = str(Path(__file__).resolve().parent.parent)
 
@@ -29,10 +29,20 @@ class Profile:
     packages: tuple[str, ...]
     scratch: bool = False
     proc: bool = False
+    gpu: bool = False
+    """Gets a GPU. Its process is forked and confined, and starts the driver, before a job is known."""
 
     @property
-    def syscalls(self) -> Sequence[str]:
-        return [*COMPUTE, *SCRATCH] if self.scratch else COMPUTE
+    def policy(self) -> Policy:
+        """The calls that its jobs may make."""
+        if self.gpu:
+            return DRIVER
+        return Policy((*COMPUTE, *SCRATCH)) if self.scratch else Policy(tuple(COMPUTE))
+
+    @property
+    def start_policy(self) -> Policy:
+        """What else the driver's start may call, before there is a job."""
+        return DRIVER_START
 
 
 PROFILES: dict[str, Profile] = {
@@ -40,11 +50,21 @@ PROFILES: dict[str, Profile] = {
     "compile": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE, "nvidia")),
     # The emulator: threads and executable memory, no file of the user's, nothing writable.
     "launch": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE)),
+    # An NVIDIA GPU: its device nodes, the driver's libraries, the bindings of CuPy.
+    "launch-gpu": Profile("gpu", packages=(*_OURS, *_MODELS, *_COMPUTE, "cupy_backends"), proc=True, gpu=True),
     # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
     "python": Profile("python", packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
 }
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+# What the driver reads there; in weak mode /proc is the machine's, and holds everybody's processes.
+DRIVER_PROC = (
+    "/proc/self",
+    "/proc/driver/nvidia",
+    *(f"/proc/{name}" for name in ("cpuinfo", "devices", "filesystems", "meminfo", "modules", "stat", "version")),
+    "/proc/sys/vm",
+)
 
 
 def system_folders() -> tuple[str, ...]:

@@ -6,12 +6,14 @@ import ctypes
 import errno
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sandbox import linux
 from sandbox.syscalls import AUDIT_ARCHITECTURE, NUMBERS
 
 _SYS_SECCOMP = NUMBERS["seccomp"]
 _SET_MODE_FILTER = 1
+_ALL_THREADS = 1
 
 # BPF operations: load a word of seccomp_data, jump if equal / at least / any bit set, and, return.
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_SET, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
@@ -52,6 +54,14 @@ renameat2 linkat symlinkat fallocate copy_file_range utimensat
 """
 SCRATCH = _SCRATCH_TEXT.split()
 
+# For a job on a GPU, beside requests to its device nodes.
+_DRIVER_TEXT = ""
+# For the start of the driver, before there is a job; sockets of the unix family alone.
+_DRIVER_START_TEXT = """
+socket bind listen connect accept setsockopt getsockopt getsockname sendto recvfrom sendmsg recvmsg shutdown
+mkdir memfd_create ftruncate seccomp
+"""
+
 # Answered EPERM, which programs understand; whatever is named nowhere gets ENOSYS.
 _REFUSED_TEXT = """
 socket socketpair execve execveat fork vfork chmod fchmod fchmodat chown fchown lchown fchownat mknod
@@ -68,6 +78,25 @@ _IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451, 0x5421)
 # DUPFD, GETFD, SETFD, GETFL, SETFL, locks, pipe size, seals. F_SETOWN and F_SETSIG are absent: they send any
 # signal to any process of the same user, past the rules for kill().
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032, 1034)
+# Requests to NVIDIA's device nodes: those of nvidiactl and nvidiaN have type 'F', those of nvidia-uvm are plain small
+# numbers, but for the two that begin and end its use.
+_NVIDIA_TYPE, _UVM_BELOW, _UVM = 0x46, 0x100, (0x30000001, 0x30000002)
+_AF_UNIX = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Calls that are allowed by name, and whether NVIDIA's device nodes and unix sockets may be used."""
+
+    calls: tuple[str, ...]
+    nvidia: bool = False
+    unix_sockets: bool = False
+
+
+DRIVER = Policy((*COMPUTE, *_DRIVER_TEXT.split()), nvidia=True)
+DRIVER_START = Policy(
+    (*DRIVER.calls, *(name for name in _DRIVER_START_TEXT.split() if name != "socket")), nvidia=True, unix_sockets=True
+)
 
 Instruction = tuple[int, int, int, int]
 
@@ -91,7 +120,19 @@ def _one_of(argument: int, values: Sequence[int], otherwise: Instruction) -> lis
     return [*body, otherwise]
 
 
-def assemble(names: Sequence[str], only_pid: int | None) -> bytes:
+def _nvidia_requests() -> list[Instruction]:
+    """Allow a request by its type or number; falls through where it is none of NVIDIA's."""
+    return [
+        _load_argument(1),
+        (_AND, 0, 0, 0xFF00),
+        (_JUMP_EQUAL, 0, 1, _NVIDIA_TYPE << 8),
+        _answer(_ALLOW),
+        *(_load_argument(1), (_JUMP_AT_LEAST, 1, 0, _UVM_BELOW), _answer(_ALLOW)),
+        *_one_of(1, _UVM, _load_argument(1)),
+    ]
+
+
+def assemble(policy: Policy, only_pid: int | None) -> bytes:
     """The filter's code. `only_pid`: the one process it may signal, where no pid namespace hides the others."""
     program: list[Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
@@ -108,8 +149,10 @@ def assemble(names: Sequence[str], only_pid: int | None) -> bytes:
             program.extend(body)
 
     eperm = _refuse(errno.EPERM)
-    for name in names:
+    for name in policy.calls:
         rule(name, [_answer(_ALLOW)])
+    if policy.unix_sockets:
+        rule("socket", _one_of(0, (_AF_UNIX,), eperm))
     # glibc falls back from clone3, whose flags lie in memory where no filter can see them, to clone.
     rule("clone3", [_refuse(errno.ENOSYS)])
     threads_only = (linux.CLONE_THREAD | _NAMESPACES) & 0xFFFFFFFF
@@ -132,7 +175,8 @@ def assemble(names: Sequence[str], only_pid: int | None) -> bytes:
         reads_own_limits += [part, (_JUMP_EQUAL, 1, 0, 0), eperm]
     rule("prlimit64", [*reads_own_limits, _answer(_ALLOW)])
     rule("prctl", _one_of(0, _PRCTL, eperm))
-    rule("ioctl", _one_of(1, _IOCTL, _refuse(errno.ENOTTY)))
+    own = _nvidia_requests() if policy.nvidia else []
+    rule("ioctl", [*own, *_one_of(1, _IOCTL, _refuse(errno.ENOTTY))])
     rule("fcntl", _one_of(1, _FCNTL, eperm))
     for name in _REFUSED:
         rule(name, [eperm])
@@ -144,9 +188,16 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def install(names: Sequence[str], only_pid: int | None) -> None:
-    """Confine this process for good. Call last, after no-new-privileges, with one thread."""
-    code = assemble(names, only_pid)
+def install(policy: Policy, only_pid: int | None, all_threads: bool = False) -> None:
+    """Confine this process for good. Call last, after no-new-privileges, with one thread.
+
+    `all_threads`: also those that run already, which must be under the same filters as this one. A further filter
+    can only take away. Raises OSError where a thread could not be confined.
+    """
+    code = assemble(policy, only_pid)
     buffer = ctypes.create_string_buffer(code, len(code))
     program = _Program(len(code) // 8, ctypes.addressof(buffer))
-    linux.syscall(_SYS_SECCOMP, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(0), ctypes.byref(program))
+    flags = _ALL_THREADS if all_threads else 0
+    thread = linux.syscall(_SYS_SECCOMP, ctypes.c_uint(_SET_MODE_FILTER), ctypes.c_uint(flags), ctypes.byref(program))
+    if thread:
+        raise OSError(errno.EPERM, f"thread {thread} is under another filter")

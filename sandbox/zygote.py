@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import os
@@ -51,12 +52,12 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         namespaces.enter(proc, keep=channel.fileno())
     entered = time.perf_counter()
     # Imports come before the walls: this is our own code, and a checkout may lie where nobody else can read.
-    _preload(kinds, settings["preload"])
+    _preload(kinds, settings["preload"], settings["libraries"])
     imported = time.perf_counter()
     if strong:
         everything = [path for paths in kinds.values() for path in paths]
         proc_wanted = any(PROFILES[kind].proc for kind in kinds)
-        root.build(everything, settings["covered"], settings["devices"], proc_wanted)
+        root.build(everything, settings["covered"], [*settings["devices"], *settings["driven"]], proc_wanted)
         namespaces.settle()
         linux.die_with_parent()  # after the last change of ids, which clears it; the parent waits outside
     else:
@@ -81,14 +82,17 @@ def _prepare(settings: dict[str, Any], channel: socket.socket) -> Household:
         strong=strong,
         readable={kind: tuple(paths) for kind, paths in kinds.items()},
         devices=tuple(settings["devices"]),
+        driven=tuple(settings["driven"]),
         proc=proc,
         uid=os.getuid(),
         gid=os.getgid(),
     )
 
 
-def _preload(kinds: Iterable[str], modules: Iterable[str]) -> None:
+def _preload(kinds: Iterable[str], modules: Iterable[str], libraries: Iterable[str]) -> None:
     try:
+        for path in libraries:
+            ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)  # what asks for it by name later finds it loaded
         child = importlib.import_module("sandbox.child")
         for kind in kinds:
             child.preload(kind)
@@ -135,8 +139,8 @@ def _serve(channel: socket.socket, house: Household) -> None:
 
 def _start(house: Household, status: socket.socket) -> tuple[int, int, socket.socket] | None:
     """Clone an init that waits at its end of `status` for a job."""
-    scratch = any(PROFILES[kind].scratch for kind in house.readable)
-    flags = namespaces.job_flags(scratch) if house.strong else 0
+    mounts = any(PROFILES[kind].scratch or PROFILES[kind].gpu for kind in house.readable)
+    flags = namespaces.job_flags(mounts) if house.strong else 0
     try:
         pid = linux.fork(flags)
     except OSError as error:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from engine.devices.device import Device, DeviceBuffer, DeviceRefusal, LaunchReport
+from engine.devices.device import Device, DeviceBuffer, DeviceLost, DeviceRefusal, LaunchReport
 from engine.devices.emulated import EmulatedDevice
+from engine.devices.gpu import GpuDevice
 from protocol.diagnostics import Diagnostic
 
-DEVICES: tuple[tuple[str, type[Device]], ...] = (("emulator", EmulatedDevice),)
+DEVICES: tuple[tuple[str, type[Device]], ...] = (("emulator", EmulatedDevice), ("gpu", GpuDevice))
 """What a request's device begins with -> the device. Nothing falls back from one to another."""
 
-__all__ = ["DEVICES", "Device", "DeviceBuffer", "DeviceRefusal", "LaunchReport", "device_type"]
+__all__ = ["DEVICES", "Device", "DeviceBuffer", "DeviceLost", "DeviceRefusal", "LaunchReport", "device_type"]
 
 
 def device_type(name: str) -> type[Device]:

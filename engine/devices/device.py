@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from engine.values.dtypes import Array
 from protocol.diagnostics import Diagnostic
@@ -28,6 +28,29 @@ class DeviceRefusal(Exception):
         self.diagnostics = tuple(diagnostics)
 
 
+class DeviceLost(Exception):
+    """What the device's memory holds cannot be read any more: a fault took its context along."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Further runs of a launch on the data that the first one found, for their time alone: medians in seconds."""
+
+    samples: int
+    warm: float
+    cold: float
+    """With the L2 cache emptied before each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """How hardware would hold a launch: its model, its SMs, and the blocks an SM that its driver answers."""
+
+    gpu: str
+    sm_count: int
+    blocks_per_sm: int
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchReport:
     """How one launch went: seconds on the device's own clock, findings, and what instruments counted."""
@@ -36,10 +59,20 @@ class LaunchReport:
     found: tuple[Found, ...] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
     timed_out: bool = False
+    repeated: Repeated | None = None
+    note: str = ""
+    """Why a launch that might have been repeated was not."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Where one is an error the device refused the launch."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the launch took place at all."""
+        return not any(item.severity == "error" for item in self.diagnostics)
 
     @property
     def ended_the_run(self) -> bool:
-        return self.timed_out or any(item.fatal for item in self.found)
+        return self.timed_out or not self.ran or any(item.fatal for item in self.found)
 
 
 class DeviceBuffer(Protocol):
@@ -53,7 +86,7 @@ class DeviceBuffer(Protocol):
         ...
 
     def read(self) -> Array:
-        """All elements, flat; valid until the device is closed."""
+        """All elements, flat; valid until the device is closed. DeviceLost."""
         ...
 
 
@@ -61,6 +94,7 @@ class Device(Protocol):
     """Runs launches one after another, in the process that asks."""
 
     kind: DeviceKind
+    clock: Literal["wall", "gpu-events"]
 
     @property
     def name(self) -> str:
@@ -83,7 +117,11 @@ class Device(Protocol):
         ...
 
     def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> DeviceBuffer:
-        """A buffer of `count` elements. None leaves it uninitialised."""
+        """A buffer of `count` elements. None leaves it uninitialised. DeviceRefusal where there is no room."""
+        ...
+
+    def residency(self, launch: PlannedLaunch) -> Residency | None:
+        """How the device's hardware holds the launch; None where none of it is a GPU's."""
         ...
 
     def launch(
@@ -93,8 +131,12 @@ class Device(Protocol):
         names: Mapping[str, str],
         on_print: Print,
         deadline_seconds: float,
+        sole: bool,
     ) -> LaunchReport:
-        """Runs one launch to its end. `names`: what the user calls an allocation now, after swaps."""
+        """Runs one launch to its end. `names`: what the user calls an allocation now, after swaps.
+
+        `sole`: the run is this launch alone, so that it may be repeated for its time; the results stay the first's.
+        """
         ...
 
     def close(self) -> None: ...

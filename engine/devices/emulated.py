@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import emulator
 from emulator import CompiledEntry, CompileProblems, Loaded, Memory
@@ -55,6 +55,7 @@ class EmulatedDevice:
     """Runs launches over the processor's cores."""
 
     kind: DeviceKind = "emulator"
+    clock: Literal["wall", "gpu-events"] = "wall"
 
     def __init__(self, memory: Memory, code: Mapping[str, CompiledEntry], source: Source) -> None:
         self._memory = memory
@@ -115,6 +116,9 @@ class EmulatedDevice:
         self._buffers[label] = Named(name, dtype, count)
         return buffer
 
+    def residency(self, launch: PlannedLaunch) -> None:
+        """Nothing: the blocks of a launch share no SM here."""
+
     def launch(
         self,
         launch: PlannedLaunch,
@@ -122,6 +126,7 @@ class EmulatedDevice:
         names: Mapping[str, str],
         on_print: Print,
         deadline_seconds: float,
+        sole: bool,
     ) -> LaunchReport:
         key = object_key(launch.entry.name, launch.block)
         entry = self._code[key]

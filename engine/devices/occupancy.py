@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.devices.architectures import Limits, architectures
+from engine.devices.architectures import Gpu, Limits, architectures
 from protocol.inspection import OccupancyPoint
 from protocol.kernel import Occupancy, OccupancyLimit, Resources
 
@@ -62,13 +62,18 @@ def occupancy(
     grid: Sequence[int],
     block: Sequence[int],
     dynamic_shared_bytes: int,
+    gpu: Gpu | None = None,
 ) -> Occupancy:
-    """Occupancy of one launch. KeyError where the architecture is unknown, which the protocol rules out."""
+    """Occupancy of one launch, its waves counted for `gpu`, else for the model that the architecture stands for.
+
+    KeyError where the architecture is unknown, which the protocol rules out.
+    """
     limits = architectures()[architecture]
+    gpu = gpu or limits.gpu
     threads, blocks = _product(block), _product(grid)
     by_resource = _launch_limits(limits, resources, threads, dynamic_shared_bytes)
     per_sm = min(item.blocks for item in by_resource)
-    whole_gpu = per_sm * limits.gpu.sm_count
+    whole_gpu = per_sm * gpu.sm_count
     waves = blocks / whole_gpu if whole_gpu else 0.0
     last = blocks % whole_gpu if whole_gpu else 0
     return Occupancy(
@@ -78,8 +83,8 @@ def occupancy(
         max_warps_per_sm=limits.max_warps_per_sm,
         limits=by_resource,
         limiters=tuple(item.resource for item in by_resource if item.blocks == per_sm),
-        gpu=limits.gpu.name,
-        sm_count=limits.gpu.sm_count,
+        gpu=gpu.name,
+        sm_count=gpu.sm_count,
         waves=waves,
         tail=1 - last / whole_gpu if last else 0.0,
     )

@@ -15,6 +15,7 @@ _PARAMETER = struct.Struct("<IHHI")
 _NO_BITS = 8
 _CONSTANTS = ".nv.constant3"
 _INFO = ".nv.info."
+_VARIABLES = ".nv.global"
 # .nv.info attributes: a parameter, launch bounds, and the block size that the kernel requires.
 _KPARAM_INFO, _MAX_THREADS, _REQUIRED_THREADS = 0x17, 0x05, 0x10
 _SIZED = 4
@@ -44,6 +45,11 @@ def read_entries(cubin: bytes) -> tuple[CubinEntry, ...]:
 def constant_bytes(cubin: bytes) -> int:
     """Bytes of the module's __constant__ variables, which all of its entries share."""
     return next((len(data) for name, data in _sections(cubin) if name == _CONSTANTS), 0)
+
+
+def has_variables(cubin: bytes) -> bool:
+    """Whether the module has __device__ variables, or text for printf, which lies among them."""
+    return any(name.startswith(_VARIABLES) for name, _ in _sections(cubin))
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:

@@ -293,10 +293,10 @@ def test_inspection_with_occupancy() -> None:
 def test_an_unknown_device_is_no_other_device() -> None:
     run = saxpy(1)
     kernel = CompiledKernel.model_validate_json(compiled(run).artifacts["kernel"])
-    request = LaunchRequest(run=run, kernel=kernel, device="gpu:h200").model_dump_json().encode()
+    request = LaunchRequest(run=run, kernel=kernel, device="tpu").model_dump_json().encode()
     job = Job()
     child_entry.launch_job(request, {}, job)
-    assert job.messages() == ["this worker has no device gpu:h200; it has emulator"]
+    assert job.messages() == ["this worker has no device tpu; it has emulator, gpu"]
     assert [event["kind"] for event in job.events] == ["diagnosed"]
 
 

@@ -1,0 +1,419 @@
+"""An NVIDIA GPU as a device: loads the CUBIN through CuPy's bindings of the CUDA driver and runtime.
+
+Of CuPy only the bindings are imported, which is what `cupy.cuda.runtime` and `cupy.cuda.driver` are made of: arrays
+and compilers would take half a second, and a launch needs neither.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from engine.devices import gpu_errors, gpu_timing
+from engine.devices.device import DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
+from engine.devices.gpu_streams import DriverStreams
+from engine.languages.cubin import has_variables
+from engine.languages.source_text import SourceText
+from engine.values.dtypes import Array, numpy_dtype
+from protocol.diagnostics import Diagnostic
+from protocol.dtypes import ITEM_BYTES
+from protocol.events import DeviceKind, Found
+from protocol.kernel import CompiledKernel
+from protocol.run import LaunchRequest
+from protocol.source import Source
+
+if TYPE_CHECKING:
+    # Checks of a launch look up the limits that lie beside this module.
+    from engine.launching.plan import Plan, PlannedLaunch
+
+PRINTF_BYTES = 8 << 20
+"""Of the ring in the GPU's memory that holds what one launch prints; the driver's own default is 1 MiB."""
+PRINTF_BYTES_A_CHARACTER = 32
+"""At most, so that less text than PRINTF_BYTES over this was certainly kept whole: a record holds its format's
+address, a header and 8 bytes an argument."""
+
+_TO_DEVICE, _TO_HOST, _ON_DEVICE = 1, 2, 3
+_PRINTF_LIMIT = 1
+_MAX_DYNAMIC_SHARED = 8
+_WITHOUT_OPT_IN = 48 << 10
+_STREAM = 0
+_EAGER_SECONDS, _PAUSE_SECONDS = 1e-3, 1e-4
+
+
+def bindings() -> tuple[Any, Any]:
+    """CuPy's modules `driver` and `runtime`. DeviceRefusal where CuPy is not installed."""
+    try:
+        driver = importlib.import_module("cupy_backends.cuda.api.driver")
+        return driver, importlib.import_module("cupy_backends.cuda.api.runtime")
+    except ImportError as error:
+        missing = isinstance(error, ModuleNotFoundError)
+        reason = (
+            "CuPy, the extra 'gpu' of this package, is not installed" if missing else f"CuPy does not load: {error}"
+        )
+        raise _unusable(reason) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The GPU of this process, in use."""
+
+    driver: Any
+    runtime: Any
+    streams: DriverStreams
+    name: str
+    architecture: str
+    sm_count: int
+    l2_bytes: int
+    start: int
+    stop: int
+
+
+_card: list[Card | DeviceRefusal] = []
+
+
+def attach() -> None:
+    """Starts the driver and makes a context, about 200 ms: ahead of the job. What fails is told by `open`."""
+    if _card:
+        return
+    try:
+        _card.append(_attached())
+    except DeviceRefusal as refusal:
+        _card.append(refusal)
+
+
+def _attached() -> Card:
+    driver, runtime = bindings()
+    try:
+        runtime.setDevice(0)
+        runtime.free(0)
+        runtime.deviceSetLimit(_PRINTF_LIMIT, PRINTF_BYTES)
+        facts = runtime.getDeviceProperties(0)
+        start, stop = runtime.eventCreate(), runtime.eventCreate()
+        runtime.eventRecord(start, _STREAM)
+        runtime.deviceSynchronize()
+    except (runtime.CUDARuntimeError, driver.CUDADriverError) as error:
+        raise _unusable(gpu_errors.attaching(error.status)) from None
+    return Card(
+        driver=driver,
+        runtime=runtime,
+        streams=DriverStreams(),
+        name=facts["name"].decode(errors="replace"),
+        architecture=f"sm_{facts['major']}{facts['minor']}",
+        sm_count=facts["multiProcessorCount"],
+        l2_bytes=facts["l2CacheSize"],
+        start=start,
+        stop=stop,
+    )
+
+
+def _unusable(reason: str) -> DeviceRefusal:
+    message = f"The GPU cannot be used: {reason}."
+    return DeviceRefusal([Diagnostic(severity="error", message=message, origin="service", field="device")])
+
+
+@dataclass(slots=True)
+class GpuBuffer:
+    """A buffer in the GPU's memory. `kept`: its elements on the host, once further launches may change the GPU's."""
+
+    device: GpuDevice
+    address: int
+    dtype: str
+    count: int
+    read_later: bool
+    """Whether the run reads it at its end."""
+    kept: Array | None = None
+
+    @property
+    def bytes(self) -> int:
+        return self.count * ITEM_BYTES[self.dtype]
+
+    def write(self, values: Array) -> None:
+        contiguous = np.ascontiguousarray(values, numpy_dtype(self.dtype))
+        self.device.copy_in(self.address, contiguous.ctypes.data, self.bytes)
+
+    def read(self) -> Array:
+        if self.kept is not None:
+            return self.kept
+        values = np.empty(self.count, numpy_dtype(self.dtype))
+        self.device.copy_out(values.ctypes.data, self.address, self.bytes)
+        return values
+
+
+@dataclass(slots=True)
+class GpuDevice:
+    """Runs launches on the one GPU that this process may open."""
+
+    card: Card
+    source: SourceText
+    module: int
+    keeps_state: bool
+    read_later: frozenset[str]
+    kind: DeviceKind = "gpu"
+    clock: Literal["wall", "gpu-events"] = "gpu-events"
+    _lost: bool = False
+    _printed: bool = False
+    _buffers: list[GpuBuffer] = field(default_factory=list)
+    _functions: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    @staticmethod
+    def prewarm() -> None:
+        """Loads the bindings alone: a driver that is started before a fork does not work after it."""
+        bindings()
+
+    @staticmethod
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:
+        """Nothing: the CUBIN is the code."""
+        return {}
+
+    @classmethod
+    def open(cls, request: LaunchRequest, blobs: Mapping[str, memoryview]) -> Self:
+        """`blobs` holds the CUBIN."""
+        attach()
+        card = _card[0]
+        if isinstance(card, DeviceRefusal):
+            raise card
+        wanted = request.kernel.architecture
+        if wanted != card.architecture:
+            raise DeviceRefusal([wrong_architecture(wanted, card.name, card.architecture)])
+        cubin = bytes(blobs["cubin"])
+        try:
+            module = card.driver.moduleLoadData(cubin)
+        except card.driver.CUDADriverError as error:
+            detail = f"It was compiled for {wanted}, and {card.name} is {card.architecture}."
+            raise DeviceRefusal([gpu_errors.refusal(error.status, "architecture", detail)]) from None
+        run = request.run
+        later = {buffer.name for buffer in run.buffers if buffer.role != "in"} | {item.buffer for item in run.checks}
+        source = SourceText(run.source.text, run.source.file_name)
+        return cls(card, source, module, has_variables(cubin), frozenset(later))
+
+    def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> GpuBuffer:
+        runtime = self.card.runtime
+        size = count * ITEM_BYTES[dtype]
+        try:
+            address = runtime.malloc(max(size, 1))
+        except runtime.CUDARuntimeError as error:
+            detail = f"{name} takes {size:,} bytes; {self._free():,} are free."
+            raise DeviceRefusal([gpu_errors.refusal(error.status, "buffers", detail)]) from None
+        buffer = GpuBuffer(self, address, dtype, count, name in self.read_later)
+        if values is not None:
+            buffer.write(values)
+        self._buffers.append(buffer)
+        return buffer
+
+    def copy_in(self, address: int, source: int, size: int) -> None:
+        """Bytes from the host's memory to the GPU's. DeviceLost."""
+        self._copy(address, source, size, _TO_DEVICE)
+
+    def copy_out(self, target: int, address: int, size: int) -> None:
+        """Bytes from the GPU's memory to the host's. DeviceLost."""
+        self._copy(target, address, size, _TO_HOST)
+
+    def _copy(self, target: int, source: int, size: int, direction: int) -> None:
+        if self._lost:
+            raise DeviceLost
+        try:
+            self.card.runtime.memcpy(target, source, size, direction)
+        except self.card.runtime.CUDARuntimeError:
+            self._lost = True
+            raise DeviceLost from None
+
+    def residency(self, launch: PlannedLaunch) -> Residency | None:
+        driver = self.card.driver
+        x, y, z = launch.block
+        try:
+            function = self._function(launch)
+            blocks = driver.occupancyMaxActiveBlocksPerMultiprocessor(function, x * y * z, launch.dynamic_shared_bytes)
+        except driver.CUDADriverError:
+            return None  # the launch itself tells why
+        return Residency(self.card.name, self.card.sm_count, blocks)
+
+    def _function(self, launch: PlannedLaunch) -> int:
+        driver, name = self.card.driver, launch.entry.name
+        if name not in self._functions:
+            self._functions[name] = driver.moduleGetFunction(self.module, name)
+        function = self._functions[name]
+        if launch.dynamic_shared_bytes + launch.entry.resources.static_shared_bytes > _WITHOUT_OPT_IN:
+            driver.funcSetAttribute(function, _MAX_DYNAMIC_SHARED, launch.dynamic_shared_bytes)
+        return function
+
+    def launch(
+        self,
+        launch: PlannedLaunch,
+        arguments: Sequence[bytes],
+        names: Mapping[str, str],
+        on_print: Print,
+        deadline_seconds: float,
+        sole: bool,
+    ) -> LaunchReport:
+        end = time.perf_counter() + deadline_seconds
+        copies = self._copies() if sole else None
+        try:
+            with self.card.streams.diverted():
+                begin = time.perf_counter()
+                seconds, fault = self._once(launch, arguments, end)
+        except self.card.driver.CUDADriverError as error:
+            field = f"{launch.step}.config"
+            return LaunchReport(0.0, diagnostics=(gpu_errors.refusal(error.status, field),))
+        output, errors = self.card.streams.take()
+        if output:
+            on_print(output)
+        notes = self._about_printf(output)
+        if fault is not None:
+            found = self._found(fault, launch.step, errors, deadline_seconds)
+            return LaunchReport(time.perf_counter() - begin, (found,), diagnostics=notes)
+        if not sole:
+            return LaunchReport(seconds, diagnostics=notes)
+        first = gpu_timing.FirstRun(
+            seconds, bool(output), self.keeps_state, copies is not None, end - time.perf_counter()
+        )
+        reason = gpu_timing.reason_against(first)
+        if reason or copies is None:
+            return LaunchReport(seconds, note=reason, diagnostics=notes)
+        repeated = self._repeat(launch, arguments, copies, seconds, end)
+        return LaunchReport(seconds, repeated=repeated, note="" if repeated else gpu_timing.ENDED, diagnostics=notes)
+
+    def _once(self, launch: PlannedLaunch, arguments: Sequence[bytes], end: float) -> tuple[float, int | None]:
+        """Seconds by the GPU's events; or the error that ended the kernel, NOT_READY where the time `end` did."""
+        runtime = self.card.runtime
+        self._enqueue(launch, arguments)
+        status = self._wait(end)
+        if status == gpu_errors.NOT_READY:
+            self._lost = True
+            return 0.0, status
+        if not status:
+            try:
+                # Also what hands over what the kernel printed.
+                runtime.deviceSynchronize()
+                return runtime.eventElapsedTime(self.card.start, self.card.stop) / 1e3, None
+            except runtime.CUDARuntimeError as error:
+                status = error.status
+        self._lost = True
+        return 0.0, status
+
+    def _enqueue(self, launch: PlannedLaunch, arguments: Sequence[bytes]) -> None:
+        """A launch between two events. CUDADriverError where the driver refuses it."""
+        card = self.card
+        function = self._function(launch)
+        values = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in arguments]
+        pointers = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
+        card.runtime.eventRecord(card.start, _STREAM)
+        card.driver.launchKernel(
+            *(function, *launch.grid, *launch.block, launch.dynamic_shared_bytes, _STREAM),
+            ctypes.addressof(pointers) if values else 0,
+            0,
+        )
+        card.runtime.eventRecord(card.stop, _STREAM)
+
+    def _wait(self, end: float) -> int:
+        """0 once the second event has happened, the error that came instead, or NOT_READY at `end`."""
+        begin = time.perf_counter()
+        while True:
+            status: int = self.card.runtime.eventQuery(self.card.stop)
+            now = time.perf_counter()
+            if status != gpu_errors.NOT_READY or now >= end:
+                return status
+            # Short kernels are awaited eagerly; a long one is not slowed by a look every now and then.
+            time.sleep(0 if now - begin < _EAGER_SECONDS else min(_PAUSE_SECONDS * 10, end - now))
+
+    def _found(self, status: int, step: str, said: str, seconds: float) -> Found:
+        if status == gpu_errors.NOT_READY:
+            return gpu_errors.out_of_time(step, seconds)
+        return gpu_errors.finding(status, step, said, self.source)
+
+    def _about_printf(self, output: str) -> tuple[Diagnostic, ...]:
+        """A note, once, where text may have been lost."""
+        if self._printed or len(output) * PRINTF_BYTES_A_CHARACTER < PRINTF_BYTES:
+            return ()
+        self._printed = True
+        message = (
+            f"A GPU keeps {PRINTF_BYTES >> 20} MiB of what one launch prints and drops the oldest of it: "
+            "lines may be missing at the beginning"
+        )
+        return (Diagnostic(severity="note", message=message, origin="launch", code="printf-buffer"),)
+
+    # From here on: repetitions for the time alone. Results are on the host before the first of them.
+
+    def _free(self) -> int:
+        free: int = self.card.runtime.memGetInfo()[0]
+        return free
+
+    def _copies(self) -> list[tuple[GpuBuffer, int]] | None:
+        """A copy of every buffer beside it, as the launch finds it; None where there is no room."""
+        runtime = self.card.runtime
+        needed = sum(buffer.bytes for buffer in self._buffers)
+        if needed + 4 * self.card.l2_bytes > self._free():
+            return None
+        copies = []
+        for buffer in self._buffers:
+            address = runtime.malloc(max(buffer.bytes, 1))
+            runtime.memcpyAsync(address, buffer.address, buffer.bytes, _ON_DEVICE, _STREAM)
+            copies.append((buffer, address))
+        runtime.deviceSynchronize()
+        return copies
+
+    def _repeat(
+        self,
+        launch: PlannedLaunch,
+        arguments: Sequence[bytes],
+        copies: Sequence[tuple[GpuBuffer, int]],
+        first_seconds: float,
+        end: float,
+    ) -> Repeated | None:
+        """Both series, each launch on the data that the first one found. None where one of them did not end well."""
+        runtime = self.card.runtime
+        for buffer in self._buffers:
+            if buffer.read_later:
+                buffer.kept = buffer.read()
+        count = gpu_timing.repetitions(first_seconds)
+        end = min(end, time.perf_counter() + 2 * gpu_timing.BUDGET_SECONDS)
+        size = 2 * self.card.l2_bytes
+        series: dict[bool, list[float]] = {False: [], True: []}
+        try:
+            scratch = runtime.malloc(size)
+            with self.card.streams.diverted():
+                for cold, times in series.items():
+                    for index in range(count):
+                        # Also keeps the GPU busy until the launch is queued, so that no event waits for the host.
+                        self._fill(scratch, index, size, copies, cold)
+                        seconds, fault = self._once(launch, arguments, end)
+                        if fault is not None:
+                            return None
+                        times.append(seconds)
+        except (runtime.CUDARuntimeError, self.card.driver.CUDADriverError):
+            return None
+        return gpu_timing.medians(series[False], series[True])
+
+    def _fill(self, scratch: int, value: int, size: int, copies: Sequence[tuple[GpuBuffer, int]], cold: bool) -> None:
+        """Restores the buffers. Warm: they come last, so that the cache holds of them what fits; cold: first."""
+        runtime = self.card.runtime
+        for restoring in (cold, not cold):
+            if not restoring:
+                runtime.memsetAsync(scratch, value & 1, size, _STREAM)
+                continue
+            for buffer, address in copies:
+                runtime.memcpyAsync(buffer.address, address, buffer.bytes, _ON_DEVICE, _STREAM)
+
+    def close(self) -> None:
+        """Nothing: the end of the process frees all, also where a kernel still runs that nothing here could end."""
+
+
+def wrong_architecture(wanted: str, name: str, architecture: str) -> Diagnostic:
+    """A kernel that is compiled for another architecture than the GPU's."""
+    return Diagnostic(
+        severity="error",
+        message=f"The kernel is compiled for {wanted}, and {name} is {architecture}.",
+        origin="launch",
+        code="architecture",
+        field="architecture",
+        help=f"Choose {architecture} as the architecture, or the emulator as the device.",
+    )
