@@ -21,7 +21,7 @@ from celery.signals import setup_logging, worker_shutting_down
 
 from sandbox import inspection, pipeline
 from sandbox.keys import processor_key, toolchain_key
-from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
+from sandbox.launcher import JobLimits, Sandbox
 from sandbox.pipeline import PipelineLimits
 from sandbox.stores import Stores
 from store.blobs import open_blobs
@@ -36,6 +36,7 @@ from store.settings import Settings
 from store.workers import Worker
 from worker.devices import offered_devices, processors
 from worker.inspections import Inspections
+from worker.opening import open_sandbox
 from worker.presence import Presence
 from worker.runs import Runs
 
@@ -56,12 +57,13 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
             pass
         toolchain_key(), processor_key()
         stores = Stores(cache=open_cache(settings), blobs=open_blobs(settings))
-        try:
-            box = stack.enter_context(Sandbox(profiles=_profiles(queues)))
-        except SandboxUnavailable as error:
-            return _refuse(
-                settings, Worker(name=name, queues=queues, slots=slots, refuses=str(error)), stopping
-            )
+        told = Worker(name=name, queues=queues, slots=slots)
+        box = open_sandbox(
+            lambda: Sandbox(profiles=_profiles(queues)), client, told, settings.worker_ttl, stopping
+        )
+        if box is None:
+            return 0
+        stack.callback(box.close)
         log.info(
             "sandbox open",
             mode=box.report.mode,
@@ -152,15 +154,3 @@ def _plain(method: Callable[[str], None]) -> Callable[[str], None]:
 def _profiles(queues: tuple[str, ...]) -> tuple[str, ...]:
     """A worker that only compiles needs no zygote for launches."""
     return ("compile",) if queues == (COMPILE_QUEUE,) else ("compile", "launch")
-
-
-def _refuse(settings: Settings, worker: Worker, stopping: threading.Event) -> int:
-    """Takes no message, but says why for as long as the process lives, so that the page can show it."""
-    import signal
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
-    log.error("no job is taken", reason=worker.refuses)
-    with Presence(connect_blocking(settings.redis), worker, settings.worker_ttl):
-        stopping.wait()
-    return 0

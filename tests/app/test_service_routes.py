@@ -74,10 +74,10 @@ def test_metrics(served: Served) -> None:
     assert "warpyard_workers 1.0" in text
     assert 'route="/api/runs/{run_id}",status="200"' in text
     assert run_id not in text
-    served.http.request("MADEUP", "/api/runs")
+    served.http.request("PROPFIND", "/api/runs")
     text = served.http.get("/metrics").text
     assert 'method="other"' in text
-    assert "MADEUP" not in text
+    assert "PROPFIND" not in text
 
 
 def ask(served: Served) -> httpx.Response:

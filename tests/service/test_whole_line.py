@@ -61,7 +61,12 @@ def whole(
 def start_worker(served: Served, started: Processes, queue: str) -> Process:
     process = started.start(served.settings, "worker", "--queues", queue, "--name", queue)
     prefix = f"warpyard:worker:{queue}-{process.process.pid}-*"
-    wait_for(lambda: list(served.redis.scan_iter(prefix)) or process.process.poll() is not None, 30, 0.05)
+
+    def takes_jobs() -> bool:
+        told = [str(served.redis.get(key)) for key in served.redis.scan_iter(prefix)]
+        return any('"refuses":""' in text for text in told)
+
+    wait_for(lambda: takes_jobs() or process.process.poll() is not None, 60, 0.05)
     assert process.process.poll() is None, process.log.read_text()
     served.app.state.service._workers_at = float("-inf")
     return process
