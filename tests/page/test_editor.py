@@ -91,6 +91,19 @@ def test_a_file_is_opened_and_saved(page: Page, tmp_path: Path) -> None:
     assert Path(download.value.path()).read_text() == source
 
 
+def test_a_dropped_file_is_opened(page: Page) -> None:
+    open_page(page)
+    page.locator(".cm-content").evaluate(
+        """target => {
+            const transfer = new DataTransfer();
+            transfer.items.add(new File(['__global__ void dropped(int *a) { a[0] = 1; }'], 'dropped.cu'));
+            target.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+        }"""
+    )
+    expect(page.locator(".file .name")).to_have_text("dropped.cu")
+    expect(page.locator(".cm-content")).to_have_text("__global__ void dropped(int *a) { a[0] = 1; }")
+
+
 def test_a_file_that_is_no_text_is_refused_in_words(page: Page, tmp_path: Path) -> None:
     open_page(page)
     (tmp_path / "kernel.cu").write_bytes(b"\xff\xfe\x00k")

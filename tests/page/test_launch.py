@@ -1,7 +1,9 @@
 """The launch form follows the kernel, keeps what was typed and tells faults at their field."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
@@ -142,6 +144,33 @@ def without_nulls(value: object) -> object:
     if isinstance(value, list):
         return [without_nulls(inner) for inner in value]
     return value
+
+
+def test_an_npy_file_fills_a_buffer(page: Page, tmp_path: Path) -> None:
+    np.save(tmp_path / "values.npy", np.arange(12, dtype=np.float32).reshape(3, 4) / 8)
+    open_page(page)
+    write(page, "__global__ void k(const float *a, float *b) { b[threadIdx.x] = 2 * a[threadIdx.x]; }")
+    expect(field(page, "n, int")).to_have_count(0)
+    field(page, "a initial value").select_option("upload")
+    with page.expect_file_chooser() as chooser:
+        launch(page).locator("label", has_text="Choose a .npy file").click()
+    chooser.value.set_files(tmp_path / "values.npy")
+    expect(field(page, "a shape")).to_have_value("3 × 4")
+    field(page, "b shape").fill("12")
+    field(page, "Block x").fill("12")
+    run(page)
+    expect(page.get_by_role("grid")).to_contain_text("2.75")
+
+
+def test_a_file_that_is_no_array_is_refused_at_its_buffer(page: Page, tmp_path: Path, watch: Watch) -> None:
+    watch.expect("422")
+    (tmp_path / "odd.npy").write_bytes(b"no array")
+    open_page(page)
+    field(page, "a initial value").select_option("upload")
+    with page.expect_file_chooser() as chooser:
+        launch(page).locator("label", has_text="Choose a .npy file").click()
+    chooser.value.set_files(tmp_path / "odd.npy")
+    expect(launch(page).get_by_role("alert")).to_contain_text(".npy")
 
 
 def test_compiler_options_reach_the_compiler(page: Page) -> None:

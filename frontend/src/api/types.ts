@@ -62,6 +62,8 @@ export interface Devices {
   default: string;
   isolation: string;
   version: string;
+  /** Why workers that live offer nothing. */
+  reasons?: string[];
 }
 
 export interface Example {

@@ -1,0 +1,1 @@
+function e(e,t){let n=0;for(let r=1;r<t&&n<e.length;r++)n+=e.codePointAt(n)>65535?2:1;return n}function t(e,t){let n=/^[A-Za-z_]\w*|^[0-9][\w.]*/.exec(e.slice(t));return n?t+n[0].length:Math.min(e.length,t+((e.codePointAt(t)??0)>65535?2:1))}export{t as n,e as t};
