@@ -82,7 +82,7 @@ def _show(report: "InspectReport") -> None:
             terminal.line(line)
         occupancy = occupancies.get(entry.name) or occupancies.get(entry.display)
         if occupancy is not None:
-            terminal.line(f"  {occupancy_line(occupancy)}")
+            terminal.line(f"  {occupancy_line(occupancy, with_waves=False)}")
     if not report.entries:
         terminal.line("no __global__ function that can be launched")
     cached = " (from the cache)" if report.cached else ""

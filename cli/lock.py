@@ -17,6 +17,7 @@ OPTIONS = (
 FILES = {
     "requirements.lock": ("pyproject.toml",),
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
+    "requirements-gpu.lock": ("pyproject.toml", "--extra", "gpu", "--constraint", "requirements-dev.lock"),
     "requirements-uv.lock": ("-",),
 }
 """Lock file -> what it is made of."""

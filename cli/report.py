@@ -135,15 +135,21 @@ def _check_line(terminal: Terminal, check: Checked) -> str:
     return f"{terminal.paint('error', 'check failed')}  {plain(check.message) or detail}"
 
 
-def occupancy_line(occupancy: Occupancy) -> str:
-    """Theoretical occupancy with the resource that limits it, and how the grid fills a named GPU."""
+def occupancy_line(occupancy: Occupancy, with_waves: bool = True) -> str:
+    """Theoretical occupancy with the resource that limits it and, for a real grid, how that fills a named GPU."""
     share = 100 * occupancy.warps_per_sm / occupancy.max_warps_per_sm
     limits = ", ".join(f"{limit.resource} {limit.blocks}" for limit in occupancy.limits)
-    waves = f"; {occupancy.waves:.3g} waves on {occupancy.gpu} ({occupancy.sm_count} SMs)" if occupancy.waves else ""
+    waves = (
+        f"; {occupancy.waves:.3g} waves on {occupancy.gpu} ({occupancy.sm_count} SMs)"
+        if with_waves and occupancy.waves
+        else ""
+    )
+    blocks = occupancy.driver_blocks_per_sm
+    driver = "" if blocks is None else f"; its driver says {blocks} {'block' if blocks == 1 else 'blocks'}"
     return (
         f"occupancy  {share:.0f} %: {occupancy.blocks_per_sm} blocks, {occupancy.warps_per_sm} of "
         f"{occupancy.max_warps_per_sm} warps an SM on {occupancy.architecture}, limited by "
-        f"{' and '.join(occupancy.limiters)} (blocks allowed: {limits}){waves}"
+        f"{' and '.join(occupancy.limiters)} (blocks allowed: {limits}){driver}{waves}"
     )
 
 
@@ -156,12 +162,26 @@ def _times_line(result: RunResult, fresh: bool) -> str:
             clock = timed.clock
     emulated = any(launch.device == "emulator" for launch in result.launches)
     note = " (GPU events)" if clock == "gpu-events" else " (emulator on the CPU, not GPU time)" if emulated else ""
+    note = _repeated(result.timings) or note
     parts = [
         f"{stage} {milliseconds(stages[stage])}{note if stage == 'run' else ''}" for stage in STAGES if stage in stages
     ]
     if result.compiled and result.compiled.cached and not fresh:
         parts.insert(0, "compiled before")
     return "time  " + " · ".join(parts)
+
+
+def _repeated(timings: Sequence[Timed]) -> str:
+    """What the time of a GPU's launch is, in words; empty where none was timed so."""
+    timed = next((timed for timed in timings if timed.stage == "run" and timed.clock == "gpu-events"), None)
+    if timed is None:
+        return ""
+    if timed.cold_seconds is None or timed.first_seconds is None:
+        return f" (GPU events{f'; {timed.note}' if timed.note else ''})"
+    return (
+        f" (GPU events, median of {timed.samples}; with a cold L2 {milliseconds(timed.cold_seconds)}, "
+        f"the first {milliseconds(timed.first_seconds)})"
+    )
 
 
 STAGES = ("compile", "jit", "sandbox", "setup", "run", "transfer", "total")
@@ -175,14 +195,15 @@ def milliseconds(seconds: float) -> str:
 def resource_lines(entry: Entry) -> list[str]:
     """An entry with its parameters and what a thread and a block of it take."""
     resources = entry.resources
-    parameters = ", ".join(f"{parameter.type} {parameter.name}" for parameter in entry.parameters)
+    parameters = ", ".join(f"{item.type} {item.name}".replace("* ", "*") for item in entry.parameters)
+    barriers = "1 barrier" if resources.barriers == 1 else f"{resources.barriers} barriers"
     place = f"  (line {entry.line})" if entry.line else ""
     spills = f"{resources.spill_store_bytes} B stored and {resources.spill_load_bytes} B loaded by spills"
     return [
         f"{plain(entry.display)}({plain(parameters)}){place}",
         f"  {resources.registers} registers a thread · {resources.static_shared_bytes:,} B static shared a block · "
         f"{resources.local_bytes} B stack a thread · {spills}",
-        f"  {resources.constant_bytes} B constant · {resources.barriers} barriers · "
+        f"  {resources.constant_bytes} B constant · {barriers} · "
         f"at most {resources.max_threads_per_block} threads a block",
     ]
 

@@ -18,6 +18,7 @@ from cli import broker as brokers
 from cli.database import brought_up_to_date
 from cli.processes import Child, Order, adopt_orphans, end_orphans
 from cli.usage import Refused
+from sandbox.gpus import CONTROL, NoGpu, find_gpus
 from store.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,6 +65,8 @@ class Supervisor:
                 self._wait_for_page(listener, choice)
                 # Only now: the page is up sooner, and what it asks meanwhile waits in the queue.
                 self._children.append(self._child("compiler", worker_command("compile", 1)))
+                for device in gpu_devices(self._say):
+                    self._children.append(self._child(device.replace(":", "-"), worker_command(device, 1)))
                 while not self._stopping:
                     self._keep_up()
                     time.sleep(0.1)
@@ -148,6 +151,17 @@ def api_command(descriptor: int, host: str) -> tuple[str, ...]:
 def worker_command(queues: str, slots: int) -> tuple[str, ...]:
     """A worker for these queues with so many jobs at once. Compilations of the page never wait behind runs."""
     return (sys.executable, "-m", "worker", "--queues", queues, "--slots", str(slots))
+
+
+def gpu_devices(say: Callable[[str], None]) -> tuple[str, ...]:
+    """One device for each model of GPU here, such as gpu:h200. `say` is told why a GPU that is here is not used."""
+    if not Path(CONTROL[0]).exists():
+        return ()
+    try:
+        return tuple(dict.fromkeys(gpu.device for gpu in find_gpus()))
+    except NoGpu as error:
+        say(f"the GPU is not used: {error}")
+        return ()
 
 
 def _end_together(children: list[Child], grace: float) -> None:

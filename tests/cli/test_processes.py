@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from cli import supervisor
 from cli.processes import MAX_LOG_BYTES, Child, Order, children_of, ending
-from cli.supervisor import listening, locked, readiness
+from cli.supervisor import gpu_devices, listening, locked, readiness
 from cli.usage import Refused
+from sandbox.gpus import Gpu, NoGpu
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -138,3 +140,30 @@ def test_a_service_that_is_not_up_is_not_ready() -> None:
     with listening("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
     assert readiness("127.0.0.1", port) is None
+
+
+def test_each_model_of_gpu_is_a_device_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus = [gpu("NVIDIA H200"), gpu("NVIDIA H200"), gpu("NVIDIA A100-SXM4-80GB")]
+    monkeypatch.setattr(supervisor, "CONTROL", (str(tmp_path / "nvidiactl"),))
+    monkeypatch.setattr(supervisor, "find_gpus", lambda: gpus)
+    said: list[str] = []
+    assert gpu_devices(said.append) == ()
+    (tmp_path / "nvidiactl").write_text("")
+    assert gpu_devices(said.append) == ("gpu:h200", "gpu:a100-sxm4-80gb")
+    assert said == []
+
+
+def test_a_gpu_that_cannot_be_used_is_told_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise NoGpu("the driver knows no GPU")
+
+    (tmp_path / "nvidiactl").write_text("")
+    monkeypatch.setattr(supervisor, "CONTROL", (str(tmp_path / "nvidiactl"),))
+    monkeypatch.setattr(supervisor, "find_gpus", refuse)
+    said: list[str] = []
+    assert gpu_devices(said.append) == ()
+    assert said == ["the GPU is not used: the driver knows no GPU"]
+
+
+def gpu(name: str) -> Gpu:
+    return Gpu(name, "sm_90", 132, 1 << 37, f"GPU-{name}", "13.0", ("/dev/nvidia0",), ("libcuda.so.1",))

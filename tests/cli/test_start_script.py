@@ -25,13 +25,14 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     loader.exec_module(module)
     (tmp_path / ".venv/bin").mkdir(parents=True)
     (tmp_path / ".venv/bin/python").symlink_to(sys.executable)
-    for name in ("requirements.lock", "requirements-dev.lock", "requirements-uv.lock"):
+    for name in ("requirements.lock", "requirements-dev.lock", "requirements-gpu.lock", "requirements-uv.lock"):
         (tmp_path / name).write_text(name)
     monkeypatch.setattr(module, "ROOT", str(tmp_path))
     monkeypatch.setattr(module, "VENV", str(tmp_path / ".venv"))
     monkeypatch.setattr(module, "PYTHON", str(tmp_path / ".venv/bin/python"))
     monkeypatch.setattr(module, "STAMP", str(tmp_path / ".venv/warpyard-stamp"))
     monkeypatch.setattr(module, "STATE", str(tmp_path / ".warpyard"))
+    monkeypatch.setattr(module, "GPU_NODE", str(tmp_path / "nvidiactl"))
     return module
 
 
@@ -105,6 +106,17 @@ def test_a_set_up_syncs_what_is_there_and_begins_anew_after_an_interruption(
     assert "--require-hashes" in commands[-1]
     assert script.read_stamp()[0] == kind
     assert script.is_ready(wanted)
+
+
+def test_what_drives_a_gpu_comes_where_there_is_one(script: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = steps(script, monkeypatch)
+    script.write_stamp("runtime", script.lock_digest("runtime"))
+    assert script.is_ready("runtime")
+    Path(script.GPU_NODE).write_text("")
+    assert not script.is_ready("runtime")
+    script.set_up("runtime")
+    assert [Path(name).name for name in commands[-1][-2:]] == ["requirements.lock", "requirements-gpu.lock"]
+    assert script.is_ready("runtime")
 
 
 def test_a_set_up_that_fails_leaves_an_environment_that_is_not_ready(
