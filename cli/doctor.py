@@ -71,7 +71,7 @@ def _kernel() -> list[Finding]:
             compiler = Finding("ok", "compiler", f"{compiled.toolchain}, {milliseconds(compiled.seconds)}")
             result, finished = perform(local, request, "emulator", lambda event: None)
             data = local.stores.blobs.get(result.buffers[0].digest) if result.buffers else None
-            right = data is not None and array_of(result.buffers[0], data).tolist() == [3 * i + 32 for i in range(32)]
+            right = data is not None and array_of(result.buffers[0], data).tolist() == EXPECTED
             if finished.verdict != "ok" or not right:
                 said = finished.message or "the result is wrong"
                 return [*isolation, compiler, Finding("missing", "emulator", f"{finished.verdict}: {said}", REPAIR)]
@@ -81,6 +81,7 @@ def _kernel() -> list[Finding]:
         return [Finding("missing", "isolation", str(refusal).split("\n")[0], NO_WALL)]
 
 
+EXPECTED = [3 * i + 32 for i in range(32)]
 WEAK = "strong isolation needs root, or user namespaces that the system allows (docs/isolation.md)"
 NO_WALL = "a Linux kernel of 5.13 or later with Landlock, or user namespaces (docs/isolation.md)"
 REPAIR = "delete the .venv folder and start ./warpyard again; if that does not help, it is a fault to report"
@@ -100,10 +101,30 @@ DOCTOR_RUN = json.dumps(
 
 
 def _gpu() -> list[Finding]:
-    from cli.test import has_gpu
+    """The first GPU, by the same kernel that the emulator runs."""
+    from cli.local import opened, perform
+    from cli.report import array_of, milliseconds, timed_total
+    from cli.usage import Refused
+    from protocol.reading import read
+    from protocol.run import RunRequest
+    from sandbox.gpus import NoGpu, find_gpus
 
-    detail = "an NVIDIA GPU is there, but this version runs kernels on the emulator alone" if has_gpu() else "none"
-    return [Finding("note", "GPU", f"{detail}; emulator times are those of the CPU")]
+    try:
+        gpu = find_gpus()[0]
+        request = read(RunRequest, DOCTOR_RUN).model_copy(update={"architecture": gpu.architecture})
+        what = f"{gpu.name}, {gpu.architecture}, {gpu.sm_count} SMs, a driver for CUDA {gpu.cuda}"
+        with opened(gpu) as local:
+            result, finished = perform(local, request, gpu.device, lambda event: None)
+            data = local.stores.blobs.get(result.buffers[0].digest) if result.buffers else None
+            isolation = local.box.report.mode
+    except NoGpu as error:
+        return [Finding("note", "GPU", f"none: {error}; emulator times are those of the CPU")]
+    except Refused as refusal:
+        return [Finding("note", "GPU", f"{what}; not used: {str(refusal).splitlines()[0]}")]
+    if finished.verdict != "ok" or data is None or array_of(result.buffers[0], data).tolist() != EXPECTED:
+        return [Finding("note", "GPU", f"{what}; {finished.verdict}: {finished.message or 'the result is wrong'}")]
+    ran = milliseconds(timed_total(result.timings, "run"))
+    return [Finding("ok", "GPU", f"{what}; isolation {isolation}; ran in {ran}")]
 
 
 def _redis() -> list[Finding]:

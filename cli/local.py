@@ -17,6 +17,7 @@ from protocol.inspection import InspectReport, InspectRequest
 from protocol.result import RunResult, fold
 from protocol.run import CompileRequest, OccupancyQuestion, RunRequest
 from sandbox import inspection, pipeline
+from sandbox.gpus import Gpu
 from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
 from sandbox.pipeline import PipelineLimits
 from sandbox.stores import FolderCache, Stores
@@ -60,8 +61,8 @@ class Local:
 
 
 @contextmanager
-def opened(profiles: Sequence[str] = ("compile", "launch")) -> Iterator[Local]:
-    """Raises Refused where no job may run on this machine, with the reasons."""
+def opened(gpu: Gpu | None = None) -> Iterator[Local]:
+    """To compile, and to launch on `gpu` or else on the emulator. Raises Refused where no job may run here."""
     settings = Settings()
     try:
         settings.prepare()
@@ -74,7 +75,8 @@ def opened(profiles: Sequence[str] = ("compile", "launch")) -> Iterator[Local]:
         launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),
     )
     try:
-        box = Sandbox(profiles=profiles)
+        launch = "launch" if gpu is None else "launch-gpu"
+        box = Sandbox(profiles=("compile", launch), gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import Arch, Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
+from cli.source_options import Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
 from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ Argument = Annotated[
         "@file.npy; :in, :out or :inout may follow) · p=null · y=&x (the buffer of x)",
     ),
 ]
+RunArch = Annotated[
+    str,
+    typer.Option(
+        "--arch", help="Compute capability (default: the GPU's, else sm_90).", metavar="sm_NN", show_default=False
+    ),
+]
 Save = Annotated[list[str] | None, typer.Option("--save", metavar="NAME=file.npy", help="Keep a buffer at the end.")]
 
 
@@ -44,7 +50,7 @@ def run(
     ] = None,
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
     entry: Entry = "",
-    arch: Arch = "sm_90",
+    arch: RunArch = "",
     std: Std = "c++17",
     fast_math: FastMath = False,
     no_fmad: NoFmad = False,
@@ -68,8 +74,10 @@ def run(
         if file is not None or argument or grid or block or shared or entry:
             raise Refused("--example brings its own source, launch and arguments: leave those out")
         request = _example(example)
-        with opened() as local:
-            raise typer.Exit(_perform(local, request, f"{example}.cu", chosen, kept, as_json))
+        if chosen.gpu is not None:
+            request = request.model_copy(update={"architecture": chosen.gpu.architecture})
+        with opened(chosen.gpu) as local:
+            raise typer.Exit(_perform(local, request, f"{example}.cu", chosen.name, kept, as_json))
     if file is None:
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
 
@@ -80,7 +88,7 @@ def run(
     compilation = build_request(
         text,
         shown,
-        arch=arch,
+        arch=arch or (chosen.gpu.architecture if chosen.gpu else "sm_90"),
         std=std,
         fast_math=fast_math,
         no_fmad=no_fmad,
@@ -92,17 +100,17 @@ def run(
     from cli.launch_plan import Typed, choose_entry, plan, typed_names
     from cli.local import inspect, load_uploads
 
-    with opened() as local:
+    with opened(chosen.gpu) as local:
         report = inspect(local, compilation)
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
         uploads = load_uploads(local, given)
         typed = Typed(given, entry, grid, block, shared, uploads)
         kernel = choose_entry(report.entries, entry)
-        request = plan(compilation, kernel, typed, chosen)
+        request = plan(compilation, kernel, typed, chosen.name)
         names = typed_names(kernel, typed)
         seconds = 0.0 if report.cached else report.seconds
-        raise typer.Exit(_perform(local, request, shown, chosen, kept, as_json, seconds, names))
+        raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json, seconds, names))
 
 
 def _save_targets(save: list[str] | None) -> dict[str, Path]:

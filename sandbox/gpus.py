@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import fcntl
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +26,7 @@ LIBRARY = "libcuda.so.1"
 _BESIDE = ("libcuda.so.*", "libnvidia-ptxjitcompiler.so.*", "libnvidia-gpucomp.so.*", "libnvidia-nvvm*.so.*")
 """Of the driver's libraries, those that it loads while it runs kernels."""
 _TIMEOUT = 30.0
+_LOOK_SECONDS = 0.01
 _BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[1:]; from sandbox.gpus import main; main()"
 
 NO_CUPY = "CuPy is not installed: pip install 'cupy-cuda13x==14.2.0' (the extra 'gpu')"
@@ -97,6 +102,23 @@ def find_gpu(device: str) -> Gpu:
     if not fitting:
         raise NoGpu(f"there is no {device} here; there is {', '.join(dict.fromkeys(gpu.device for gpu in found))}")
     return fitting[0]
+
+
+@contextlib.contextmanager
+def turn(gpu: Gpu, cancelled: threading.Event) -> Iterator[None]:
+    """One job at a time among this user's processes on this machine: waits for its turn, or for `cancelled`."""
+    path = Path(tempfile.gettempdir()) / f"warpyard-{os.getuid()}-{gpu.uuid}.lock"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        while not cancelled.is_set():
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                cancelled.wait(_LOOK_SECONDS)
+        yield
+    finally:
+        os.close(lock)
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """One run from its request to its events: the straight line that the worker and the command line share."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from dataclasses import dataclass, field
 from protocol.arguments import Upload
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
+from sandbox import gpus
 from sandbox.compilation import Compilation, Emit, compile_for_run
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
@@ -109,8 +111,13 @@ def _launch(
             ending = worst(event.diagnostic)
         emit(event)
 
-    kind = "launch-gpu" if device.startswith("gpu") else "launch"
-    outcome = run_job(box, kind, request.model_dump_json().encode(), blobs, limits, cancelled, receive)
+    kind = "launch"
+    turn: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if device.startswith("gpu"):
+        assert box.gpu is not None, "a queue for a GPU needs a sandbox with one"
+        kind, turn = "launch-gpu", gpus.turn(box.gpu, cancelled)
+    with turn:
+        outcome = run_job(box, kind, request.model_dump_json().encode(), blobs, limits, cancelled, receive)
     emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
     emit(Timed(stage="transfer", seconds=stored))
     if outcome.verdict != "ok" and not (ending and outcome.verdict == "error"):

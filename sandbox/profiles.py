@@ -51,7 +51,7 @@ PROFILES: dict[str, Profile] = {
     # The emulator: threads and executable memory, no file of the user's, nothing writable.
     "launch": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE)),
     # An NVIDIA GPU: its device nodes, the driver's libraries, the bindings of CuPy.
-    "launch-gpu": Profile("gpu", packages=(*_OURS, *_MODELS, *_COMPUTE, "cupy_backends"), proc=True, gpu=True),
+    "launch-gpu": Profile("gpu", packages=(*_OURS, *_MODELS, *_COMPUTE, "cupy_backends", "cuda"), proc=True, gpu=True),
     # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
     "python": Profile("python", packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
 }

@@ -55,6 +55,11 @@ def worker(name: str) -> str:
     return f"{PREFIX}worker:{name}"
 
 
+def gpu(uuid: str) -> str:
+    """The worker that has this GPU to itself; expires without it."""
+    return f"{PREFIX}gpu:{uuid}"
+
+
 def question(question_id: str) -> str:
     """An InspectRequest that somebody still waits for."""
     return f"{PREFIX}question:{question_id}"

@@ -85,6 +85,8 @@ class Settings(BaseSettings):
     run_wall_seconds: PositiveSeconds = 10.0
     compile_wall_seconds: PositiveSeconds = 20.0
     job_memory_bytes: Positive = 2 * GIB
+    gpu_without_namespaces: bool = False
+    """Runs on a GPU also where isolation is weak: a GPU's driver is then reached without namespaces around it."""
 
     blob_cap_bytes: Positive = 4 * GIB
     """Result buffers and uploads together; the least recently used go first. Uploads of shares stay outside."""

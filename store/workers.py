@@ -75,26 +75,28 @@ class NoDevice(Exception):
     """No living worker offers what the request names; the message says what there is."""
 
 
+class WrongArchitecture(Exception):
+    """The GPUs that the request may mean are of another architecture; the message says of which."""
+
+
 def resolve(request: RunRequest, workers: Iterable[Worker]) -> str:
     """The device a run goes to: as named, `gpu` the first GPU, `auto` the emulator, else a GPU of the architecture.
 
-    Raises NoDevice.
+    Raises NoDevice, WrongArchitecture.
     """
     workers = tuple(workers)
     devices = offered(workers)
     wanted = request.device
-    if wanted == "auto":
-        fitting = [
-            device
-            for device in devices
-            if device.kind == "emulator" or device.architecture in (None, request.architecture)
-        ]
-    elif wanted == "gpu":
-        fitting = [device for device in devices if device.kind == "gpu"]
-    else:
-        fitting = [device for device in devices if device.id == wanted]
+    named = [device for device in devices if wanted in ("auto", device.kind, device.id)]
+    fitting = [device for device in named if device.architecture in (None, request.architecture)]
     if fitting:
         return fitting[0].id
+    if named:
+        there = " and ".join(f"{device.name} is {device.architecture}" for device in named)
+        raise WrongArchitecture(
+            f"the kernel is compiled for {request.architecture}, and {there}: "
+            f"choose {named[0].architecture}, or the emulator"
+        )
     reasons = sorted({worker.refuses for worker in workers if worker.refuses})
     if devices:
         raise NoDevice(

@@ -20,6 +20,7 @@ from celery.platforms import SecurityWarning
 from celery.signals import setup_logging, worker_shutting_down
 
 from sandbox import inspection, pipeline
+from sandbox.gpus import Gpu
 from sandbox.keys import processor_key, toolchain_key
 from sandbox.launcher import JobLimits, Sandbox
 from sandbox.pipeline import PipelineLimits
@@ -35,6 +36,7 @@ from store.keys import COMPILE_QUEUE
 from store.settings import Settings
 from store.workers import Worker
 from worker.devices import offered_devices, processors
+from worker.gpu_lease import GpuLease, GpuTaken
 from worker.inspections import Inspections
 from worker.opening import open_sandbox
 from worker.presence import Presence
@@ -43,7 +45,9 @@ from worker.runs import Runs
 log = structlog.get_logger(__name__)
 
 
-def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = "") -> int:
+def serve(
+    settings: Settings, queues: tuple[str, ...], slots: int, label: str = "", gpu: Gpu | None = None
+) -> int:
     """Works until SIGTERM or SIGINT; jobs that still run are then given back. Answers the exit code."""
     stopping = threading.Event()
     name = f"{label or socket.gethostname()}-{os.getpid()}-{new_id()[-4:]}"
@@ -58,8 +62,17 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
         toolchain_key(), processor_key()
         stores = Stores(cache=open_cache(settings), blobs=open_blobs(settings))
         told = Worker(name=name, queues=queues, slots=slots)
+        try:
+            if gpu is not None:
+                stack.enter_context(GpuLease(client, gpu.uuid, name, settings.worker_ttl))
+        except GpuTaken as error:
+            return _refuse(settings, told.model_copy(update={"refuses": str(error)}), stopping)
         box = open_sandbox(
-            lambda: Sandbox(profiles=_profiles(queues)), client, told, settings.worker_ttl, stopping
+            lambda: Sandbox(profiles=_profiles(queues), gpu=gpu, weak_gpu=settings.gpu_without_namespaces),
+            client,
+            told,
+            settings.worker_ttl,
+            stopping,
         )
         if box is None:
             return 0
@@ -152,5 +165,18 @@ def _plain(method: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _profiles(queues: tuple[str, ...]) -> tuple[str, ...]:
-    """A worker that only compiles needs no zygote for launches."""
-    return ("compile",) if queues == (COMPILE_QUEUE,) else ("compile", "launch")
+    """A zygote for what the queues need: to compile always, to launch on the emulator or on a GPU."""
+    emulated = ("launch",) if "emulator" in queues else ()
+    return ("compile", *emulated, *(("launch-gpu",) if any(queue.startswith("gpu") for queue in queues) else ()))
+
+
+def _refuse(settings: Settings, worker: Worker, stopping: threading.Event) -> int:
+    """Takes no message, but says why for as long as the process lives, so that the page can show it."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    log.error("no job is taken", reason=worker.refuses)
+    with Presence(connect_blocking(settings.redis), worker, settings.worker_ttl):
+        stopping.wait()
+    return 0

@@ -24,7 +24,7 @@ from app.uploads import check_uploads
 from protocol.result import RunResult
 from protocol.run import RunRequest
 from store.identifiers import is_id
-from store.workers import NoDevice, resolve
+from store.workers import NoDevice, WrongArchitecture, resolve
 
 router = APIRouter(tags=["runs"])
 
@@ -74,6 +74,8 @@ async def create_run(
         device = resolve(run, await service.workers())
     except NoDevice as error:
         raise Unavailable(str(error), kind="no-device") from None
+    except WrongArchitecture as error:
+        raise Invalid.field("architecture", str(error)) from None
     await check_uploads(service.blobs, run)
     admitted = await service.queue.admit(run, device, client, idempotency_key)
     response.headers["Location"] = f"/api/runs/{admitted.id}"

@@ -167,8 +167,13 @@ class GpuDevice:
 
     @staticmethod
     def prewarm() -> None:
-        """Loads the bindings alone: a driver that is started before a fork does not work after it."""
-        bindings()
+        """Loads bindings and driver, but does not start it: after a fork a started driver does not work."""
+        driver, _ = bindings()
+        try:
+            driver.ctxGetCurrent()
+        except driver.CUDADriverError as error:
+            if error.status != gpu_errors.NOT_STARTED:
+                raise
 
     @staticmethod
     def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:

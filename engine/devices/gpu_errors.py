@@ -12,7 +12,7 @@ from protocol.events import FindingClass, Found
 ASK_EMULATOR = "Run it on the emulator to see which."
 NO_RESULTS = "A GPU's memory cannot be read after that, so there are no results."
 
-OUT_OF_MEMORY, NO_DEVICE, NO_BINARY, NOT_READY, ASSERTION = 2, 100, 209, 600, 710
+OUT_OF_MEMORY, NOT_STARTED, NO_DEVICE, NO_BINARY, NOT_READY, ASSERTION = 2, 3, 100, 209, 600, 710
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ REFUSALS: dict[int, tuple[str, str]] = {
 """Errors that refuse a call and change nothing: code and sentence of the diagnostic."""
 
 ATTACHING: dict[int, str] = {
-    3: "it was started before a fork; that is a fault of ours",
-    35: "the driver is older than CUDA 13; version 580 or later is needed",
+    NOT_STARTED: "it was started before a fork; that is a fault of ours",
+    35: "there is no driver for CUDA 13 or later (version 580) whose library can be loaded",
     46: "another program holds it for itself",
     NO_DEVICE: "there is no NVIDIA GPU that this process may use",
     101: "there is no GPU of that number",

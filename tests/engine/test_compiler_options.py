@@ -11,7 +11,7 @@ from engine.languages.nvrtc import include_folders, nvrtc
 from engine.languages.nvrtc_options import compiler_options, debug_options, ptx_options
 from protocol.source import Define, Options, Source
 
-ALWAYS = ("-std=c++17", "-device-int128", "-D_CG_LIMIT_INCLUDED_DEPENDENCIES")
+ALWAYS = ("-std=c++17", "-device-int128", "-no-cache", "-D_CG_LIMIT_INCLUDED_DEPENDENCIES")
 
 
 @pytest.mark.parametrize(
