@@ -1,0 +1,251 @@
+"""Runs on a real GPU, each through the whole line: compiled, sandboxed, launched, timed. Needs an NVIDIA GPU."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.truth import judge, load
+from protocol.events import Event, EventRecord, Finished
+from protocol.result import RunResult, fold
+from protocol.run import RunRequest
+from sandbox.gpus import Gpu, find_gpus
+from sandbox.jobs import run_job
+from sandbox.launcher import JobLimits, Sandbox
+from sandbox.pipeline import PipelineLimits, perform
+from sandbox.stores import FolderBlobs, FolderCache, Stores
+
+pytestmark = pytest.mark.gpu
+
+TRUTH = Path(__file__).parent.parent / "data" / "truth"
+LIMITS = PipelineLimits(compile=JobLimits(wall=30), launch=JobLimits(wall=10, cpu=40, memory=4 << 30))
+
+
+@dataclass
+class Bench:
+    """A sandbox with the first GPU, and what its runs keep."""
+
+    gpu: Gpu
+    box: Sandbox
+    stores: Stores
+
+    def run(
+        self, run: RunRequest, limits: PipelineLimits = LIMITS, cancelled: threading.Event | None = None
+    ) -> tuple[RunResult, Finished]:
+        events: list[Event] = []
+        end = perform(
+            self.box, run, self.gpu.device, self.stores, events.append, cancelled or threading.Event(), limits
+        )
+        records = [EventRecord(id=f"1-{index}", at=0.0, event=event) for index, event in enumerate([*events, end])]
+        return fold(records), end
+
+    def array(self, result: RunResult, name: str) -> Any:
+        event = next(item for item in result.buffers if item.name == name)
+        return np.frombuffer(self.stores.blobs.get(event.digest) or b"", event.dtype).reshape(event.shape)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    gpu = find_gpus()[0]
+    folder = tmp_path_factory.mktemp("gpu")
+    with Sandbox(profiles=("compile", "launch-gpu"), gpu=gpu) as box:
+        yield Bench(gpu, box, Stores(FolderCache(folder / "cache"), FolderBlobs(folder / "blobs")))
+
+
+def request(bench: Bench, text: str, steps: list[Any], *buffers: dict[str, Any], **fields: Any) -> RunRequest:
+    fields = {"architecture": bench.gpu.architecture, **fields}
+    values = {"source": {"text": text}, "buffers": buffers, "steps": steps, **fields}
+    return RunRequest.model_validate_json(json.dumps(values))
+
+
+def launch(*arguments: str, grid: int = 1, block: int = 32, shared: int = 0, entry: str = "") -> dict[str, Any]:
+    return {
+        "kind": "launch",
+        "entry": entry,
+        "config": {"grid": [grid], "block": [block], "dynamic_shared_bytes": shared},
+        "arguments": [{"kind": "buffer", "buffer": name} for name in arguments],
+    }
+
+
+def buffer(name: str, dtype: str = "int32", shape: int = 32, role: str = "inout", **init: Any) -> dict[str, Any]:
+    init.setdefault("kind", "zeros")
+    return {"name": name, "dtype": dtype, "shape": [shape], "role": role, "init": init}
+
+
+CASES = [case for case in load(TRUTH) if not case.defect]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_outputs_are_those_of_the_truth(bench: Bench, case: Any) -> None:
+    if bench.gpu.architecture != case.request.architecture:
+        pytest.skip(f"not run: the truth is of {case.request.architecture}, and this GPU is {bench.gpu.architecture}")
+    result, _ = bench.run(case.request)
+    blobs = {item.name: bench.stores.blobs.get(item.digest) or b"" for item in result.buffers}
+    verdict = judge(case, result, blobs)
+    assert verdict.outcome in ("exact", "tolerance"), verdict
+    (launched,) = result.launches
+    assert launched.device == "gpu"
+    assert launched.device_name == bench.gpu.name
+    assert launched.occupancy is not None
+    assert launched.occupancy.driver_blocks_per_sm == launched.occupancy.blocks_per_sm
+    assert launched.occupancy.sm_count == bench.gpu.sm_count
+
+
+ADD = "__global__ void add(int *a) { a[threadIdx.x] += threadIdx.x + 1; }"
+
+
+def test_a_launch_alone_is_repeated_for_its_time_and_its_results_are_the_first(bench: Bench) -> None:
+    result, end = bench.run(request(bench, ADD, [launch("a")], buffer("a", kind="full", value=100)))
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a").tolist() == [101 + i for i in range(32)]
+    (timed,) = [item for item in result.timings if item.stage == "run"]
+    assert timed.clock == "gpu-events"
+    assert timed.samples >= 5
+    assert timed.cold_seconds and timed.first_seconds
+    assert 0 < timed.seconds < 1e-3
+
+
+def test_steps_are_timed_by_their_one_pass(bench: Bench) -> None:
+    text = "__global__ void step(const int *a, int *b) { b[threadIdx.x] = a[threadIdx.x] + 1; }"
+    round_ = {"kind": "repeat", "count": 10, "steps": [launch("a", "b"), {"kind": "swap", "first": "a", "second": "b"}]}
+    result, end = bench.run(request(bench, text, [round_], buffer("a"), buffer("b")))
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a").tolist() == [10] * 32
+    (timed,) = [item for item in result.timings if item.stage == "run"]
+    assert (timed.launches, timed.samples, timed.clock) == (10, 1, "gpu-events")
+    assert timed.first_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('__global__ void k(int *a) { if (!threadIdx.x) printf("x"); a[threadIdx.x] = 1; }', "prints"),
+        ("__device__ int n; __global__ void k(int *a) { a[threadIdx.x] = atomicAdd(&n, 1); }", "__device__"),
+        (
+            "__global__ void k(int *a) { long long t = clock64(); while (clock64() - t < 300000000LL) ; a[0] = 1; }",
+            "ms",
+        ),
+    ],
+)
+def test_why_a_launch_is_timed_once(bench: Bench, text: str, words: str) -> None:
+    result, end = bench.run(request(bench, text, [launch("a")], buffer("a")))
+    assert end.verdict == "ok", end
+    (timed,) = [item for item in result.timings if item.stage == "run"]
+    assert timed.samples == 1
+    assert words in timed.note
+
+
+def test_printf(bench: Bench) -> None:
+    text = 'struct P { int x; }; __global__ void k() { if (threadIdx.x < 3) printf("%d é %s %.2f\\n", threadIdx.x, "s", 0.5); }'
+    result, end = bench.run(request(bench, text, [launch(), launch()]))
+    assert end.verdict == "ok", end
+    assert result.printed == "".join(f"{i} é s 0.50\n" for i in range(3)) * 2
+
+
+def test_more_printf_than_the_gpu_keeps_is_told(bench: Bench) -> None:
+    text = 'extern "C" __global__ void k() { for (int i = 0; i < 64; ++i) printf("0123456789 %d\\n", i); }'
+    result, end = bench.run(request(bench, text, [launch(grid=16, block=1024)]))
+    assert end.verdict == "limit:log" or any(item.code == "printf-buffer" for item in result.diagnostics)
+    assert "0123456789" in result.printed
+
+
+FAULTS = {
+    "illegal-address": ("memory", "a[1LL << 40] = 1;"),
+    "misaligned": ("memory", "*(double *)((char *)a + 4) = 1;"),
+    "launch-failure": ("trap", 'asm volatile("trap;");'),
+    "assert": ("assert", "assert(a[0] == 7);"),
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_faults_in_plain_words_and_the_next_job_runs(bench: Bench, code: str) -> None:
+    kind, statement = FAULTS[code]
+    text = f"#include <assert.h>\n__global__ void k(int *a) {{\n  {statement}\n}}"
+    result, end = bench.run(request(bench, text, [launch("a")], buffer("a")))
+    (found,) = result.findings
+    assert (found.class_, found.code) == (kind, code), found
+    assert end.verdict == "error"
+    assert end.message == found.message
+    assert not result.buffers
+    if code == "assert":
+        assert found.span is not None and found.span.line == 3
+        assert found.block == (0, 0, 0)
+        assert found.thread is not None
+    else:
+        assert "emulator" in found.message
+    after, end = bench.run(request(bench, ADD, [launch("a")], buffer("a")))
+    assert end.verdict == "ok", end
+    assert bench.array(after, "a").tolist() == [1 + i for i in range(32)]
+
+
+SPIN = "__global__ void spin(volatile int *a) { while (!a[0]) ; }"
+
+
+def test_a_kernel_without_an_end_is_stopped_by_its_deadline(bench: Bench) -> None:
+    limits = PipelineLimits(compile=LIMITS.compile, launch=replace(LIMITS.launch, wall=2.0))
+    result, end = bench.run(request(bench, SPIN, [launch("a")], buffer("a")), limits)
+    assert end.verdict == "limit:wall"
+    (found,) = result.findings
+    assert (found.class_, found.code) == ("limit", "wall")
+    assert "1.8 s" in end.message
+    _, end = bench.run(request(bench, ADD, [launch("a")], buffer("a")))
+    assert end.verdict == "ok", end
+
+
+def test_cancel_while_a_kernel_spins(bench: Bench) -> None:
+    cancelled = threading.Event()
+    threading.Timer(1.5, cancelled.set).start()
+    begin = time.monotonic()
+    _, end = bench.run(request(bench, SPIN, [launch("a")], buffer("a")), cancelled=cancelled)
+    assert end.verdict == "cancelled"
+    assert time.monotonic() - begin < 6
+    _, end = bench.run(request(bench, ADD, [launch("a")], buffer("a")))
+    assert end.verdict == "ok", end
+
+
+def test_another_architecture_is_refused_with_both_names(bench: Bench) -> None:
+    other = "sm_80" if bench.gpu.architecture != "sm_80" else "sm_90"
+    result, end = bench.run(request(bench, ADD, [launch("a")], buffer("a"), architecture=other))
+    assert end.verdict == "error"
+    (problem,) = [item for item in result.diagnostics if item.severity == "error"]
+    assert problem.field == "architecture"
+    for name in (other, bench.gpu.architecture, bench.gpu.name):
+        assert name in problem.message
+
+
+def test_much_dynamic_shared_memory(bench: Bench) -> None:
+    text = """extern __shared__ int s[];
+__global__ void k(int *a) { s[20000 + threadIdx.x] = threadIdx.x; __syncthreads(); a[threadIdx.x] = s[20031 - threadIdx.x]; }"""
+    result, end = bench.run(request(bench, text, [launch("a", shared=90_000)], buffer("a")))
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a").tolist() == list(range(31, -1, -1))
+
+
+def test_a_job_finds_nothing_of_the_one_before(bench: Bench) -> None:
+    """Memory that a kernel asks for without filling it holds no other job's data."""
+    size = 1 << 26
+    fill = "__global__ void k(unsigned *a) { a[blockIdx.x * 1024u + threadIdx.x] = 0xC0FFEE42u; }"
+    written = buffer("a", "uint32", size, "out", kind="uninitialised")
+    _, end = bench.run(request(bench, fill, [launch("a", grid=size >> 10, block=1024)], written))
+    assert end.verdict == "ok", end
+    count = """__global__ void k(const unsigned *a, unsigned *n) {
+  if (a[blockIdx.x * 1024u + threadIdx.x] == 0xC0FFEE42u) atomicAdd(n, 1u); }"""
+    buffers = (buffer("a", "uint32", size, "in", kind="uninitialised"), buffer("n", "uint32", 1))
+    result, end = bench.run(request(bench, count, [launch("a", "n", grid=size >> 10, block=1024)], *buffers))
+    assert end.verdict == "ok", end
+    assert bench.array(result, "n").tolist() == [0]
+
+
+def test_what_the_sandbox_gives_a_gpu_job(bench: Bench) -> None:
+    assert bench.box.report.mode == "strong"
+    outcome = run_job(bench.box, "launch-gpu", b"not JSON", {}, JobLimits(), threading.Event(), lambda *_: None)
+    assert outcome.verdict == "error"
+    assert b"ValidationError" in outcome.stderr

@@ -1,0 +1,156 @@
+"""What a GPU's errors and times become, and how one that is not there is refused; needs no GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from engine import child_entry
+from engine.devices import gpu, gpu_errors, gpu_timing
+from engine.devices.gpu_streams import DriverStreams
+from engine.languages.source_text import SourceText
+from protocol.kernel import CompiledKernel, Entry, Resources
+from protocol.run import LaunchRequest, RunRequest
+from tests.engine.test_launch import Job, compiled, one
+
+SOURCE = SourceText("int a;\nint b;\n  assert(x);\n", "kernel.cu")
+SAID = (
+    "kernel.cu:3: void k(int *): block: [2,1,0], thread: [33,0,4] Assertion `x == 'a' && y` failed.\n"
+    "kernel.cu:3: void k(int *): block: [2,1,0], thread: [34,0,4] Assertion `x == 'a' && y` failed.\n"
+)
+
+
+@pytest.mark.parametrize("status", gpu_errors.FAULTS)
+def test_a_fault_names_what_happened_and_where_more_is_told(status: int) -> None:
+    found = gpu_errors.finding(status, "steps.0", "", SOURCE)
+    assert found.fatal
+    assert found.step == "steps.0"
+    assert found.span is None
+    assert "does not say which thread" in found.message
+    assert "emulator" in found.message
+    assert "no results" in found.message
+    assert not any(word in found.message for word in ("cuda", "CUDA", str(status)))
+
+
+def test_an_unknown_error_keeps_its_number() -> None:
+    found = gpu_errors.finding(4711, "steps.0", "", SOURCE)
+    assert (found.class_, found.code) == ("trap", "cuda-4711")
+    assert "4711" in found.message
+    assert "4711" in gpu_errors.refusal(4711, "steps.0.config").message
+    assert "4711" in gpu_errors.attaching(4711)
+
+
+def test_a_failed_assertion_has_its_line_and_its_thread() -> None:
+    found = gpu_errors.finding(gpu_errors.ASSERTION, "steps.0", SAID, SOURCE)
+    assert (found.class_, found.code) == ("assert", "assert")
+    assert found.span is not None
+    assert (found.span.line, found.span.column) == (3, 3)
+    assert (found.block, found.thread) == ((2, 1, 0), (33, 0, 4))
+    assert found.message.startswith("Thread (33, 0, 4) of block (2, 1, 0): assertion `x == 'a' && y` failed.")
+    elsewhere = gpu_errors.finding(gpu_errors.ASSERTION, "steps.0", SAID.replace("kernel.cu", "math.h"), SOURCE)
+    assert elsewhere.span is None
+    assert gpu_errors.finding(gpu_errors.ASSERTION, "steps.0", "", SOURCE).message.startswith("An assertion")
+
+
+def test_a_deadline_is_a_limit() -> None:
+    found = gpu_errors.out_of_time("steps.1", 9.0)
+    assert (found.class_, found.code, found.step) == ("limit", "wall", "steps.1")
+    assert "9 s" in found.message
+
+
+@pytest.mark.parametrize("status", gpu_errors.REFUSALS)
+def test_a_refused_call_belongs_to_a_field(status: int) -> None:
+    problem = gpu_errors.refusal(status, "steps.0.config", "x takes 8 bytes; 4 are free.")
+    assert (problem.severity, problem.field) == ("error", "steps.0.config")
+    assert problem.message.endswith("x takes 8 bytes; 4 are free.")
+    assert str(status) not in problem.message.replace("8 bytes; 4", "")
+
+
+def first(**changes: Any) -> gpu_timing.FirstRun:
+    values: dict[str, Any] = {
+        "seconds": 1e-5, "printed": False, "keeps_state": False, "has_copy": True, "seconds_left": 9.0,
+    }  # fmt: skip
+    return gpu_timing.FirstRun(**{**values, **changes})
+
+
+@pytest.mark.parametrize(
+    ("known", "reason"),
+    [
+        (first(), ""),
+        (first(printed=True), gpu_timing.PRINTS),
+        (first(keeps_state=True), gpu_timing.KEEPS_STATE),
+        (first(seconds=0.051), gpu_timing.TAKES_LONG),
+        (first(has_copy=False), gpu_timing.NO_ROOM),
+        (first(seconds_left=1.0), gpu_timing.NO_TIME),
+    ],
+)
+def test_which_launches_are_repeated(known: gpu_timing.FirstRun, reason: str) -> None:
+    assert gpu_timing.reason_against(known) == reason
+
+
+@pytest.mark.parametrize(("seconds", "count"), [(1e-5, 27), (0.01, 27), (0.02, 16), (0.05, 7)])
+def test_how_often(seconds: float, count: int) -> None:
+    assert gpu_timing.repetitions(seconds) == count
+
+
+def test_medians_leave_the_first_ones_out() -> None:
+    repeated = gpu_timing.medians([9.0, 9.0, 1.0, 3.0, 2.0], [9.0, 9.0, 5.0, 4.0, 6.0])
+    assert (repeated.samples, repeated.warm, repeated.cold) == (3, 2.0, 5.0)
+
+
+def test_text_of_a_library_is_taken_and_none_of_it_reaches_the_streams(capfd: pytest.CaptureFixture[str]) -> None:
+    import ctypes
+    import os
+
+    streams = DriverStreams()
+    printf = ctypes.CDLL(None).printf
+    for text in ("one\n", "two \xe9\n", ""):
+        with streams.diverted():
+            printf(b"%s", text.encode("latin-1"))
+            os.write(2, b"failed\n")
+        assert streams.take() == (text.replace("\xe9", "�"), "failed\n")
+    os.write(1, b"outside\n")
+    assert capfd.readouterr() == ("outside\n", "")
+
+
+def run_on(device: str, run: RunRequest, kernel: CompiledKernel) -> Job:
+    job = Job()
+    request = LaunchRequest(run=run, kernel=kernel, device=device).model_dump_json().encode()
+    child_entry.launch_job(request, {"cubin": memoryview(b"")}, job)
+    return job
+
+
+def test_without_cupy_or_gpu_a_request_for_one_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "_card", [])
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.api.driver", None)
+    run = one("__global__ void k(int *a) { a[0] = 1; }", {"name": "a", "dtype": "int32", "shape": [1]})
+    kernel = CompiledKernel.model_validate_json(compiled(run).artifacts["kernel"])
+    job = run_on("gpu:h200", run, kernel)
+    assert job.messages() == ["The GPU cannot be used: CuPy, the extra 'gpu' of this package, is not installed."]
+    assert [event["kind"] for event in job.events] == ["diagnosed"]
+
+
+def test_another_architecture_is_refused_by_both_names() -> None:
+    problem = gpu.wrong_architecture("sm_80", "NVIDIA H200", "sm_90")
+    assert problem.field == "architecture"
+    assert problem.message == "The kernel is compiled for sm_80, and NVIDIA H200 is sm_90."
+    assert problem.help == "Choose sm_90 as the architecture, or the emulator as the device."
+
+
+def test_the_engine_imports_no_part_of_cupy() -> None:
+    code = "import engine.child_entry, sys; print([name for name in sys.modules if name.startswith('cupy')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_gpu_is_prepared_for_in_no_compile_step() -> None:
+    kernel = CompiledKernel(
+        language="cuda-c++", architecture="sm_90", toolchain="", ptx="", entries=(Entry(name="k", display="k", resources=Resources(registers=1)),)
+    )  # fmt: skip
+    run = one("__global__ void k(int *a) { a[0] = 1; }", {"name": "a", "dtype": "int32", "shape": [1]})
+    assert gpu.GpuDevice.prepare(kernel, None, run.source) == {}  # type: ignore[arg-type]
+    json.dumps(kernel.model_dump(mode="json"))
