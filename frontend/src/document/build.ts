@@ -14,7 +14,7 @@ import type {
 import { type ArgumentDraft, type BufferDraft, type Draft, fieldText, type LaunchDraft, type StepDraft } from './draft';
 import { entryOf } from './entries';
 import { referenced } from './load';
-import { guessNumber, integerBits, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
+import { guessNumber, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
 import { checkBytes, elements, readShape } from './shape';
 
 export interface Built {
@@ -232,6 +232,3 @@ export function build(draft: Draft, entries: readonly Entry[] = []): Built {
 
 const plainView = ({ view }: BufferDraft): boolean =>
   view.shown_as === 'auto' && view.palette === 'viridis' && !view.logarithmic;
-
-/** Whether the dtype holds whole numbers only; the form then asks for a whole number. */
-export const isInteger = (dtype: BufferDraft['dtype']): boolean => integerBits(dtype) !== null;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Entry, Parameter, SharePayload } from '../api/types';
 import { build } from './build';
+import { sameRequest } from './compare';
 import { columnOffset, wordEnd } from './columns';
 import type { Draft, LaunchDraft } from './draft';
 import { callName, entryOf } from './entries';
@@ -199,6 +200,13 @@ test('what the service refused is shown until the value changes', () => {
   const changed = opened();
   changed.launch.block = ['64', '', ''];
   expect(stillStands(told!, build(changed.draft).request)).toBe(false);
+});
+
+test('requests are compared without what is left out', () => {
+  const { request } = build(opened().draft);
+  const stored = JSON.parse(JSON.stringify({ ...request, checks: request.checks, options: { ...request.options, max_registers: null } }));
+  expect(sameRequest(request, stored)).toBe(true);
+  expect(sameRequest(request, { ...stored, architecture: 'sm_75' })).toBe(false);
 });
 
 test.each([

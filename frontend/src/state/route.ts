@@ -1,6 +1,7 @@
 /** Opens the document that the address names. */
 import { api, ApiError } from '../api/client';
 import type { RunRequest, SharePayload } from '../api/types';
+import { sameRequest } from '../document/compare';
 import { remembered, run } from './run.svelte';
 import { service } from './service.svelte';
 import { ui } from './ui.svelte';
@@ -72,6 +73,7 @@ export async function openAddress(): Promise<void> {
   }
   if (runId) {
     const request = await run.reopen(runId);
-    if (request && !own && !opened && !hash.get('example')) openRun(request, runId);
+    // A run of somebody else's comes with what they ran, unless that is what stands here.
+    if (request && !own && !sameRequest(request, workspace.built.request)) openRun(request, runId);
   }
 }
