@@ -88,6 +88,8 @@ class Found(Model):
     lane: int | None = None
     step: str = ""
     fatal: bool = True
+    advice: bool = False
+    """Legal, but worth a look; the run is not wrong for it."""
 
 
 class Counted(Model):

@@ -32,6 +32,8 @@ Device = Annotated[
     StringConstraints(pattern=r"^(auto|emulator|gpu|gpu:[a-z0-9][a-z0-9\-]{0,31})$"),
     Field(description="auto, emulator, gpu, or gpu:<type> such as gpu:h200"),
 ]
+Instrument = Literal["checks", "counters"]
+"""checks: races, uninitialised reads, missing threads at barriers and shuffles. counters: requests, sectors, branches…"""
 Version = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
 
 
@@ -67,6 +69,8 @@ class RunRequest(Model):
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
     checks: Annotated[tuple[Equals, ...], Field(max_length=MAX_BUFFERS)] = ()
     device: Device = "auto"
+    instruments: Annotated[tuple[Instrument, ...], Field(max_length=2)] = ()
+    """What the emulator watches beside running the kernel, at a cost in speed; a GPU has neither."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":
