@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from app.arrays import ArrayHeader, read_header
 from app.errors import Invalid
 from protocol.arguments import Buffer, Initialiser, Upload
+from protocol.checks import Equals
 from protocol.reading import Fault
 from protocol.run import RunRequest
 from store.blobs import Blobs
@@ -20,6 +21,7 @@ def uploads_of(run: RunRequest) -> Iterator[tuple[str, Buffer, str]]:
     wanted += [
         (f"checks.{index}.expected", by_name[check.buffer], check.expected)
         for index, check in enumerate(run.checks)
+        if isinstance(check, Equals)
     ]
     for field, buffer, init in wanted:
         if isinstance(init, Upload):

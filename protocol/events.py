@@ -8,6 +8,7 @@ from protocol.base import Bytes, Digest, Model, Seconds
 from protocol.diagnostics import Diagnostic, Span
 from protocol.dtypes import DType, Number
 from protocol.kernel import Entry, Occupancy
+from protocol.sweep import Swept
 
 Coordinates = tuple[int, int, int]
 Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "run", "transfer", "total"]
@@ -136,7 +137,10 @@ class BufferRead(Model):
 
 
 class Checked(Model):
-    """A check of the request, passed or with the first element that differs (in row-major order)."""
+    """A check of the request, passed or with the first element that differs (in row-major order).
+
+    A NumPy reference is told once for each buffer that it defines.
+    """
 
     kind: Literal["checked"] = "checked"
     buffer: str
@@ -146,6 +150,15 @@ class Checked(Model):
     got: Number | None = None
     expected: Number | None = None
     message: str = ""
+    check: Annotated[int, Field(ge=0)] | None = None
+    """Its place in the request's checks."""
+    compared: bool = True
+    """False where there is nothing to compare with, since the reference failed: a diagnostic says why."""
+    step: str = ""
+    """The last launch whose grid covers the buffer, one thread an element."""
+    block: Coordinates | None = None
+    thread: Coordinates | None = None
+    """Of that launch, the thread that the element at `index` falls to."""
 
 
 class Finished(Model):
@@ -170,6 +183,7 @@ Event = Annotated[
     | Timed
     | BufferRead
     | Checked
+    | Swept
     | Finished,
     Field(discriminator="kind"),
 ]

@@ -19,6 +19,7 @@ from protocol.events import (
     Queued,
     Timed,
 )
+from protocol.sweep import Swept
 
 MAX_PRINTED_CHARACTERS = 1 << 20
 
@@ -42,6 +43,7 @@ class RunResult(Model):
     timings: tuple[Timed, ...] = ()
     buffers: tuple[BufferRead, ...] = ()
     checks: tuple[Checked, ...] = ()
+    sweep: tuple[Swept, ...] = ()
 
 
 def fold(records: Iterable[EventRecord]) -> RunResult:
@@ -83,6 +85,8 @@ def fold(records: Iterable[EventRecord]) -> RunResult:
                 append("buffers", event)
             case Checked():
                 append("checks", event)
+            case Swept():
+                append("sweep", event)
             case Finished():
                 state["verdict"], state["message"], state["state"] = event.verdict, event.message, "finished"
             case _:

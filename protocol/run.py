@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument, Initialiser
+from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
+from protocol.checks import Check, Equals
 from protocol.kernel import CompiledKernel
 from protocol.launch import (
     MAX_DEPTH,
@@ -20,9 +21,11 @@ from protocol.launch import (
     Swap,
     count_launches,
     depth,
+    dim3,
     walk,
 )
 from protocol.source import Options, Source
+from protocol.sweep import Sweep, swept_step
 
 MAX_BUFFERS = 32
 MAX_TOTAL_BYTES = 2 * MAX_BUFFER_BYTES
@@ -33,18 +36,8 @@ Device = Annotated[
     Field(description="auto, emulator, gpu, or gpu:<type> such as gpu:h200"),
 ]
 Instrument = Literal["checks", "counters"]
-"""checks: races, uninitialised reads, missing threads at barriers and shuffles. counters: requests, sectors, branches…"""
+"""checks: races, uninitialised reads, threads missing at barriers. counters: requests, sectors, branches…"""
 Version = Annotated[int, Field(ge=1, le=SCHEMA_VERSION)]
-
-
-class Equals(Model):
-    """After the last step a buffer must equal `expected`: |got − want| ≤ relative·|want| + absolute, NaN equals NaN."""
-
-    kind: Literal["equals"] = "equals"
-    buffer: Name
-    expected: Initialiser
-    relative: Annotated[float, Field(ge=0)] = 0.0
-    absolute: Annotated[float, Field(ge=0)] = 0.0
 
 
 class CompileRequest(Model):
@@ -59,7 +52,7 @@ class CompileRequest(Model):
 
 
 class RunRequest(Model):
-    """A whole run: source, options, buffers, steps and checks."""
+    """A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes."""
 
     schema_version: Version = SCHEMA_VERSION
     source: Source
@@ -67,8 +60,9 @@ class RunRequest(Model):
     architecture: Architecture = "sm_90"
     buffers: Annotated[tuple[Buffer, ...], Field(max_length=MAX_BUFFERS)] = ()
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
-    checks: Annotated[tuple[Equals, ...], Field(max_length=MAX_BUFFERS)] = ()
+    checks: Annotated[tuple[Check, ...], Field(max_length=MAX_BUFFERS)] = ()
     device: Device = "auto"
+    sweep: Sweep | None = None
     instruments: Annotated[tuple[Instrument, ...], Field(max_length=2)] = ()
     """What the emulator watches beside running the kernel, at a cost in speed; a GPU has neither."""
 
@@ -98,9 +92,29 @@ class RunRequest(Model):
                         path, f"{step.first} and {step.second} differ in dtype or shape, so they cannot be swapped"
                     )
         for index, check in enumerate(self.checks):
-            if check.buffer not in by_name:
-                raise FieldError(f"checks.{index}.buffer", f"no buffer is called {check.buffer}")
+            for field, name in _checked(check):
+                if name not in by_name:
+                    raise FieldError(f"checks.{index}.{field}", f"no buffer is called {name}")
+        if self.sweep is not None:
+            self._check_sweep(self.sweep)
         return self
+
+    def _check_sweep(self, sweep: Sweep) -> None:
+        try:
+            swept_step(self.steps, sweep)
+        except ValueError as error:
+            raise FieldError("sweep.step", str(error)) from None
+        shapes = [dim3(block) for block in sweep.blocks]
+        for index, shape in enumerate(shapes):
+            if shape in shapes[:index]:
+                raise FieldError(f"sweep.blocks.{index}", f"the shape {' × '.join(map(str, shape))} is there twice")
+
+
+def _checked(check: Check) -> Iterable[tuple[str, str]]:
+    if isinstance(check, Equals):
+        yield "buffer", check.buffer
+    else:
+        yield from ((f"buffers.{index}", name) for index, name in enumerate(check.buffers))
 
 
 def _buffer_names(step: Step) -> Iterable[tuple[str, str]]:

@@ -32,6 +32,8 @@ def contains(whole: Any, part: Any) -> bool:
 def missing(old: Any, new: Any, path: str) -> list[str]:
     """Places where `new` lacks what `old` allowed; requirements may go but not come."""
     if isinstance(old, dict) and isinstance(new, dict):
+        if old in new.get("oneOf", new.get("anyOf", [])):
+            return []  # what was accepted here is now one of several alternatives
         lost = [] if set(new.get("required", [])) <= set(old.get("required", [])) else [f"{path}.required"]
         for key, value in old.items():
             if key in ("description", "title", "required", "maximum", "maxLength", "maxItems", "examples"):

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
-from protocol.launch import count_launches, resolve_grid
+from protocol.arguments import Literals
+from protocol.checks import Equals, NumpyReference, checked_buffers
+from protocol.launch import Launch, count_launches, resolve_grid, walk
 from protocol.reading import Unreadable, read
 from protocol.run import RunRequest, compile_request
+from protocol.sweep import swept_grid
 
 SOURCE = {"text": "__global__ void k(float *x, int n) {}"}
 LAUNCH: dict[str, Any] = {
@@ -56,6 +59,22 @@ FAULTS = [
     (request(options={"defines": [{"name": "A", "value": "1\n2"}]}), "options.defines.0.value", "pattern"),
     (request(options={"defines": [{"name": "A B"}]}), "options.defines.0.name", "pattern"),
     (request(architecture="sm_50"), "architecture", "pattern"),
+    (request(checks=[{"kind": "same"}]), "checks.0", "kind is equals or numpy"),
+    (request(checks=[7]), "checks.0", "kind is equals or numpy"),
+    (request(checks=[{"buffer": "x"}]), "checks.0.expected", "required"),
+    (request(checks=[{"kind": "numpy", "buffers": ["x"]}]), "checks.0.text", "required"),
+    (request(checks=[{"kind": "numpy", "text": "x = 1", "buffers": []}]), "checks.0.buffers", "at least 1 item"),
+    (request(checks=[{"kind": "numpy", "text": "x = 1", "buffers": ["x", "x"]}]), "checks.0.buffers", "there twice"),
+    (request(checks=[{"kind": "numpy", "text": "x = 1", "buffers": ["y"]}]), "checks.0.buffers.0", "is called y"),
+    (request(checks=[{"kind": "numpy", "text": "x = 1\n" * 9000, "buffers": ["x"]}]), "checks.0.text", "54,000 bytes"),
+    (request(checks=[{"kind": "numpy", "text": " \n", "buffers": ["x"]}]), "checks.0.text", "reference is empty"),
+    (request(checks=[{"kind": "numpy", "text": "x\n\0", "buffers": ["x"]}]), "checks.0.text", "line 2"),
+    (request(sweep={"blocks": []}), "sweep.blocks", "at least 1 item"),
+    (request(sweep={"blocks": [[32]] * 33}), "sweep.blocks", "at most 32 items"),
+    (request(sweep={"blocks": [[32], [64], [32, 1]]}), "sweep.blocks.2", "32 × 1 × 1 is there twice"),
+    (request(sweep={"blocks": [[32], [-1]]}), "sweep.blocks.1.0", "greater than or equal to 0"),
+    (request(sweep={"blocks": [[32]], "step": "steps.1"}), "sweep.step", "steps.1 is no launch (there are: steps.0)"),
+    (request(steps=[LAUNCH, LAUNCH], sweep={"blocks": [[32]]}), "sweep.step", "2 launches: name the one"),
     (request(device="cuda"), "device", "pattern"),
     (request(schema_version=2), "schema_version", "less than or equal to 1"),
     (request(surprise=1), "surprise", "not known here"),
@@ -131,3 +150,35 @@ def test_templates_are_instantiated_once() -> None:
     steps = [{**LAUNCH, "entry": name} for name in ("k<float>", "plain", "k<int>", "k<float>")]
     run = RunRequest.model_validate_json(request(steps=steps))
     assert compile_request(run).instantiations == ("k<float>", "k<int>")
+
+
+def test_checks_without_a_kind_compare_with_given_values() -> None:
+    """As links that were made when there was no other kind hold them."""
+    old = {"buffer": "x", "expected": {"kind": "literals", "values": [1.0] * 1024}, "relative": 0.5}
+    new = {"kind": "numpy", "text": "x = x + 1", "buffers": ["x"]}
+    first, second = read(RunRequest, request(checks=[old, new])).checks
+    assert isinstance(first, Equals)
+    assert first == Equals(buffer="x", expected=Literals(values=(1.0,) * 1024), relative=0.5)
+    assert second == NumpyReference(text="x = x + 1", buffers=("x",), relative=1e-5, absolute=1e-8)
+    assert [checked_buffers(item) for item in (first, second)] == [("x",), ("x",)]
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shape", "expected"),
+    [
+        ([512], [256], [1024], (128, 1, 1)),
+        ([512], [256], [100], (1311, 1, 1)),
+        ([512], [256], [16, 16], (8192, 1, 1)),
+        ([64, 32], [16, 16], [32, 8], (32, 64, 1)),
+        ([4, 3, 2], [8, 4, 2], [64, 2, 1], (1, 6, 4)),
+        ([4], [256], [0], (0, 1, 1)),
+        ({"kind": "cover", "buffer": "x"}, [256], [64], (4, 4, 1)),
+        ({"kind": "cover", "buffer": "x"}, [256], [32, 8], (8, 1, 1)),
+    ],
+)
+def test_a_grid_follows_the_block(grid: Any, block: Any, shape: list[int], expected: tuple[int, int, int]) -> None:
+    """Explicit: as many threads along each axis, rounded up; a cover: the buffer's 4 × 256 elements again."""
+    run = read(RunRequest, launch(config={"grid": grid, "block": block}))
+    (_, step), *_ = walk(run.steps)
+    assert isinstance(step, Launch)
+    assert swept_grid(step.config, shape, run.buffers) == expected

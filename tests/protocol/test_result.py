@@ -2,6 +2,7 @@
 
 from protocol.events import Compiling, Event, EventRecord, Finished, Printed, Queued, Timed
 from protocol.result import MAX_PRINTED_CHARACTERS, RunResult, fold
+from protocol.sweep import Swept
 
 
 def records(*pairs: tuple[str, Event]) -> RunResult:
@@ -41,3 +42,11 @@ def test_a_flood_of_text_is_cut_and_said_to_be() -> None:
     result = records(*flood, *[(f"1-{n}", Printed(text=text)) for n in range(2, 20)])
     assert len(result.printed) == MAX_PRINTED_CHARACTERS
     assert result.printed_truncated
+
+
+def test_a_sweep_is_kept_in_order() -> None:
+    shapes = [
+        Swept(index=index, step="steps.0", block=(32 << index, 1, 1), grid=(1, 1, 1), state="ran", registers=8)
+        for index in range(2)
+    ]
+    assert records(*((f"1-{shape.index}", shape) for shape in shapes)).sweep == tuple(shapes)
