@@ -98,11 +98,12 @@ class ForkServer:
             raise
         finally:
             theirs.close()
+        driver = (*gpu.libraries, *gpu.facts) if gpu else ()
         settings = {
             "strong": strong,
             "drop_to": drop_to,
             "preload": list(preload),
-            "readable": {kind: [*readable_paths(kind, strong), *(gpu.libraries if gpu else ())] for kind in kinds},
+            "readable": {kind: [*readable_paths(kind, strong), *driver] for kind in kinds},
             "covered": installed_packages(),
             "devices": DEVICES,
             "driven": gpu.nodes if gpu else (),

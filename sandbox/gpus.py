@@ -27,6 +27,14 @@ _BESIDE = ("libcuda.so.*", "libnvidia-ptxjitcompiler.so.*", "libnvidia-gpucomp.s
 """Of the driver's libraries, those that it loads while it runs kernels."""
 _TIMEOUT = 30.0
 _LOOK_SECONDS = 0.01
+# Without the first two the driver takes its kernel modules for not loaded, and tries to load them.
+_FACTS = (
+    "/sys/module/nvidia/initstate",
+    "/sys/module/nvidia_uvm/initstate",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/memory/block_size_bytes",
+    "/sys/devices/system/node",
+)
 _BOOTSTRAP = "import sys; sys.path[:0] = sys.argv[1:]; from sandbox.gpus import main; main()"
 
 NO_CUPY = "CuPy is not installed: pip install 'cupy-cuda13x==14.2.0' (the extra 'gpu')"
@@ -52,6 +60,8 @@ class Gpu:
     """The newest CUDA version that the driver runs, such as 13.0."""
     nodes: tuple[str, ...]
     libraries: tuple[str, ...]
+    facts: tuple[str, ...]
+    """Files of /sys that the driver reads when it starts."""
 
     @property
     def device(self) -> str:
@@ -86,13 +96,16 @@ def find_gpus() -> tuple[Gpu, ...]:
         raise NoGpu(f"asking the driver ended with code {done.returncode}") from None
     if "error" in answer:
         raise NoGpu(answer["error"])
-    found = tuple(
-        Gpu(**{**facts, "nodes": tuple(facts["nodes"]), "libraries": tuple(facts["libraries"])})
-        for facts in answer["gpus"]
-    )
+    found = tuple(_described(facts) for facts in answer["gpus"])
     if not found:
         raise NoGpu("the driver knows no GPU")
     return found
+
+
+def _described(facts: dict[str, Any]) -> Gpu:
+    """A GPU from its JSON, which has lists for tuples."""
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
+    return Gpu(**values)
 
 
 def find_gpu(device: str) -> Gpu:
@@ -158,6 +171,7 @@ def _ask() -> Iterator[Gpu]:
         call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
         attributes = [_SM_COUNT, _MAJOR, _MINOR, _DOMAIN, _BUS, _SLOT]
         sms, major, minor, domain, bus, slot = (number("cuDeviceGetAttribute", item, device) for item in attributes)
+        address = f"{domain:04x}:{bus:02x}:{slot:02x}.0"
         yield Gpu(
             name=name.value.decode(errors="replace"),
             architecture=f"sm_{major}{minor}",
@@ -165,8 +179,9 @@ def _ask() -> Iterator[Gpu]:
             memory_bytes=memory.value,
             uuid=f"GPU-{_uuid_text(uuid.raw)}",
             cuda=f"{version // 1000}.{version % 1000 // 10}",
-            nodes=(*CONTROL, _node(f"{domain:04x}:{bus:02x}:{slot:02x}.0")),
+            nodes=(*CONTROL, _node(address)),
             libraries=libraries,
+            facts=tuple(path for path in (*_FACTS, f"/sys/bus/pci/devices/{address}/numa_node") if Path(path).exists()),
         )
 
 

@@ -109,7 +109,7 @@ def _run_ahead(house: Household, status: socket.socket, kind: str) -> None:
         walls = Confinement(
             strong=house.strong,
             policy=PROFILES[kind].start_policy,
-            readable=(*house.readable[kind], "/etc", *DRIVER_PROC),
+            readable=(*house.readable[kind], *(("/etc",) if house.strong else ()), *DRIVER_PROC),
             writable=(),
             devices=house.devices,
             driven=house.driven,

@@ -54,12 +54,11 @@ renameat2 linkat symlinkat fallocate copy_file_range utimensat
 """
 SCRATCH = _SCRATCH_TEXT.split()
 
-# For a job on a GPU, beside requests to its device nodes.
-_DRIVER_TEXT = ""
-# For the start of the driver, before there is a job; sockets of the unix family alone.
+# For the start of a GPU's driver, before there is a job: sockets of the unix family, links to its device nodes and
+# folders for its caches, which the read-only root refuses without harm, and files without a name for what it prints.
 _DRIVER_START_TEXT = """
-socket bind listen connect accept setsockopt getsockopt getsockname sendto recvfrom sendmsg recvmsg shutdown
-mkdir memfd_create ftruncate seccomp
+bind listen connect accept setsockopt getsockopt getsockname sendto recvfrom sendmsg recvmsg shutdown
+mkdir symlink unlink memfd_create seccomp
 """
 
 # Answered EPERM, which programs understand; whatever is named nowhere gets ENOSYS.
@@ -93,10 +92,9 @@ class Policy:
     unix_sockets: bool = False
 
 
-DRIVER = Policy((*COMPUTE, *_DRIVER_TEXT.split()), nvidia=True)
-DRIVER_START = Policy(
-    (*DRIVER.calls, *(name for name in _DRIVER_START_TEXT.split() if name != "socket")), nvidia=True, unix_sockets=True
-)
+DRIVER = Policy(tuple(COMPUTE), nvidia=True)
+"""A job on a GPU: requests to its device nodes, and else what every job may."""
+DRIVER_START = Policy((*COMPUTE, *_DRIVER_START_TEXT.split()), nvidia=True, unix_sockets=True)
 
 Instruction = tuple[int, int, int, int]
 
