@@ -174,8 +174,8 @@ def judge(case: Case, result: RunResult, blobs: Mapping[str, bytes]) -> Verdict:
     if result.verdict != "ok":
         said = result.message or next((item.message for item in result.diagnostics if item.severity == "error"), "")
         return Verdict("failed", f"{result.verdict}: {said}")
-    if result.findings:
-        found = result.findings[0]
+    if wrong := [item for item in result.findings if not item.advice]:
+        found = wrong[0]
         return Verdict("failed", f"a finding where there is no defect: {found.message}")
     verdict = Verdict("exact")
     for name, expected in case.outputs.items():

@@ -24,7 +24,7 @@ def code_key(compiled: str, run: RunRequest) -> str:
     wanted = {
         object_key(step.entry, dim3(step.config.block)) for _, step in walk(run.steps) if isinstance(step, Launch)
     }
-    return _digest("code", compiled, processor_key(), *sorted(wanted))
+    return _digest("code", compiled, processor_key(), *sorted(set(run.instruments)), *sorted(wanted))
 
 
 @functools.cache

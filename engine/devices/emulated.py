@@ -80,6 +80,7 @@ class EmulatedDevice:
         module, problems = emulator.parse(kernel.ptx)
         if problems:
             raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
+        options = emulator.Options(instruments=plan.instruments)
         objects: dict[str, bytes] = {}
         refused: list[Diagnostic] = []
         for launch in plan.launches.values():
@@ -87,7 +88,7 @@ class EmulatedDevice:
             if key in objects:
                 continue
             try:
-                objects[key] = emulator.compile_entry(module, launch.entry.name, launch.block).to_bytes()
+                objects[key] = emulator.compile_entry(module, launch.entry.name, launch.block, options).to_bytes()
             except CompileProblems as error:
                 refused += [refusal(item, text, launch.entry.display) for item in error.problems]
         if refused:
@@ -110,7 +111,8 @@ class EmulatedDevice:
         fill = _UNINITIALISED if values is None else None
         # Variables of the module lie in the same arena: a blank is in no name of theirs.
         label = f"buffer {name}"
-        buffer = EmulatedBuffer(self._memory.allocate(label, count * ITEM_BYTES[dtype], fill), dtype)
+        size, given = count * ITEM_BYTES[dtype], values is not None
+        buffer = EmulatedBuffer(self._memory.allocate(label, size, fill, initialised=given), dtype)
         if values is not None:
             buffer.write(values)
         self._buffers[label] = Named(name, dtype, count)
@@ -143,12 +145,16 @@ class EmulatedDevice:
             on_print=on_print,
             loaded=self._loaded[key],
         )
-        found: tuple[Found, ...] = ()
         timed_out = outcome.fault is not None and outcome.fault.kind == TIMEOUT
+        allocations = {label: replace(item, name=names[item.name]) for label, item in self._buffers.items()}
+
+        def told(fault: emulator.Fault, fatal: bool) -> Found:
+            return finding(fault, launch.step, allocations, self._source, fatal)
+
+        found = [told(item, fatal=False) for item in outcome.findings]
         if outcome.fault is not None and not timed_out:
-            allocations = {label: replace(item, name=names[item.name]) for label, item in self._buffers.items()}
-            found = (finding(outcome.fault, launch.step, allocations, self._source),)
-        return LaunchReport(outcome.seconds, found, dict(outcome.counters), timed_out)
+            found.append(told(outcome.fault, fatal=True))
+        return LaunchReport(outcome.seconds, tuple(found), dict(outcome.counters), timed_out)
 
     def close(self) -> None:
         """The arena ends with the process: views of it may still be in use."""

@@ -24,7 +24,14 @@ _CLASSES: dict[str, FindingClass] = {
     "unsupported": "trap",
     "assert": "assert",
     "illegal-barrier": "synchronisation",
+    "divergent-barrier": "synchronisation",
+    "barrier-after-exit": "synchronisation",
+    "absent-lanes": "synchronisation",
+    "race": "race",
+    "uninitialised": "initialisation",
 }
+_ADVICE = ("barrier-after-exit",)
+"""Legal on today's hardware."""
 _DID = {"read": "read", "write": "wrote", "atomic": "updated"}
 
 
@@ -65,7 +72,7 @@ def refusal(problem: Problem, source: SourceText, entry: str) -> Diagnostic:
     )
 
 
-def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: SourceText) -> Found:
+def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: SourceText, fatal: bool = True) -> Found:
     """A fault as an event. `allocations`: the name that memory was allocated under -> what it is now."""
     relation = fault.buffer
     named = allocations.get(relation.name) if relation else None
@@ -88,6 +95,8 @@ def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: S
             "warp": fault.warp,
             "lane": fault.lane,
             "step": step,
+            "fatal": fatal,
+            "advice": fault.kind in _ADVICE,
         }
     )
 
@@ -115,6 +124,11 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
             return f"{who}: {fault.message}."
         case "illegal-barrier":
             return f"{who} waits at a barrier that other threads of its block never reach."
+        case "race" | "uninitialised" if relation is not None:
+            place = f"byte {relation.offset:,} of {_variable(relation.name)}"
+            if named is not None:
+                place = f"{named.name}[{relation.offset // ITEM_BYTES[named.dtype]}]"
+            return f"{who} {did} {place}: {fault.message}."
     return f"{who}: {fault.message}."
 
 

@@ -13,7 +13,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.dtypes import read_number
 from protocol.kernel import CompiledKernel, Entry
 from protocol.launch import Fill, Launch, Swap, dim3, resolve_grid, walk
-from protocol.run import RunRequest
+from protocol.run import Instrument, RunRequest
 
 Extents = tuple[int, int, int]
 
@@ -36,6 +36,7 @@ class Plan:
 
     launches: Mapping[str, PlannedLaunch]
     diagnostics: tuple[Diagnostic, ...]
+    instruments: tuple[Instrument, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -69,7 +70,7 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
         launches[path] = PlannedLaunch(path, entry, grid, block, step.config.dynamic_shared_bytes, matches)
     if not any(item.severity == "error" for item in found):
         found += _never_written(run, launches)
-    return Plan(launches, tuple(found))
+    return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))))
 
 
 def _never_written(run: RunRequest, launches: Mapping[str, PlannedLaunch]) -> Iterator[Diagnostic]:
