@@ -106,19 +106,6 @@ def test_a_running_kernel_is_cancelled(page: Page) -> None:
     expect(page.get_by_test_id("run")).to_be_visible()
 
 
-def test_a_reload_in_mid_run_catches_up(page: Page) -> None:
-    open_page(page)
-    write(page, SPIN)
-    expect(field(page, "a shape")).to_be_visible()
-    page.get_by_test_id("run").click()
-    expect(page.get_by_role("list", name="Phases")).to_contain_text("running")
-    page.wait_for_timeout(400)
-    page.reload()
-    expect(page.get_by_role("list", name="Phases")).to_contain_text("running")
-    expect(page.locator(".cm-content")).to_contain_text("spin")
-    expect(verdict(page)).to_contain_text("The run took too long", timeout=40_000)
-
-
 def test_a_finished_run_is_opened_by_its_address(page: Page, context: BrowserContext, watch: Watch) -> None:
     open_page(page, "/#example=saxpy")
     field(page, "Block x").fill("64")
