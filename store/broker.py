@@ -1,6 +1,7 @@
 """The Celery application that both ends share: the API sends its tasks by name, the worker has them."""
 
 import threading
+from typing import Any
 
 from celery import Celery
 from kombu.entity import Queue
@@ -15,9 +16,23 @@ VISIBILITY_SECONDS = 120
 run that has ended or is held refuses such a late copy."""
 
 
+class _OwnBroker(Celery):  # type: ignore[misc]
+    """Takes its broker from our settings alone. Celery itself prefers CELERY_BROKER_URL, which, where it is set,
+    belongs to another project of this user."""
+
+    own_broker = ""
+
+    def connection_for_read(self, url: str | None = None, **options: Any) -> Any:
+        return super().connection_for_read(url or self.own_broker, **options)
+
+    def connection_for_write(self, url: str | None = None, **options: Any) -> Any:
+        return super().connection_for_write(url or self.own_broker, **options)
+
+
 def open_celery(settings: Settings, queues: tuple[str, ...] = ()) -> Celery:
     """Late acknowledgement, one message at a time, no results: the state of a run is our own."""
-    celery = Celery("warpyard", broker=settings.broker, set_as_current=False)
+    celery = _OwnBroker("warpyard", broker=settings.broker, set_as_current=False)
+    celery.own_broker = settings.broker
     celery.conf.update(
         task_ignore_result=True,
         task_acks_late=True,
