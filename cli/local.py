@@ -76,7 +76,7 @@ def opened(gpu: Gpu | None = None) -> Iterator[Local]:
     )
     try:
         launch = "launch" if gpu is None else "launch-gpu"
-        box = Sandbox(profiles=("compile", launch), gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
+        box = Sandbox(profiles=("compile", "reference", launch), gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:

@@ -9,21 +9,26 @@ from engine.emission import Emission
 from engine.inspection import occupancy_artifact
 from engine.languages import language
 from engine.launching.plan import Plan, plan
+from engine.launching.shapes import plan_shapes
 from protocol.diagnostics import Diagnostic
 from protocol.events import Timed
 from protocol.kernel import CompiledKernel
 from protocol.launch import Launch, walk
-from protocol.run import CompileJob
+from protocol.run import UNPREPARED, CompileJob
 
 
 def compile_job(job: CompileJob, emission: Emission) -> None:
     """Emits diagnostics and, where there is no error, the artifacts that were asked for."""
+    begin = time.perf_counter()
     kernel = job.kernel or _compile(job, emission)
     if kernel is None:
         return
     if job.occupancy is not None:
         emission.artifact("occupancy", occupancy_artifact(kernel, job.occupancy, emission))
     if job.run is None:
+        return
+    if job.run.sweep is not None:
+        _prepare_sweep(job, kernel, emission, begin)
         return
     planned = plan(job.run, kernel)
     if planned.refused:
@@ -67,3 +72,26 @@ def _prepare(job: CompileJob, kernel: CompiledKernel, planned: Plan, emission: E
         emission.artifact("object", data, key=key)
     if objects:
         emission.event(Timed(stage="jit", seconds=time.perf_counter() - begin))
+
+
+def _prepare_sweep(job: CompileJob, kernel: CompiledKernel, emission: Emission, begin: float) -> None:
+    """Code for every shape that can be launched, as far as the time goes: the launch step tells of the others."""
+    assert job.run is not None
+    planned = plan_shapes(job.run, kernel)
+    if planned.refused:
+        emission.diagnosed(planned.diagnostics)
+        return
+    slowest = 0.0
+    for count, shape in enumerate(planned.possible):
+        before = time.perf_counter()
+        if count and before - begin + 2 * slowest > job.deadline_seconds:
+            left = ", ".join(item.label for item in planned.possible[count:])
+            message = f"No time was left to make the code of these shapes: {left}"
+            emission.diagnosed(
+                [Diagnostic(severity="note", message=message, origin="launch", code=UNPREPARED, field="sweep.blocks")]
+            )
+            return
+        # Other launches of the run have the same code in every shape.
+        wanted = shape.plan if not count else Plan({planned.step: planned.launch(shape)}, (), shape.plan.instruments)
+        _prepare(job, kernel, wanted, emission)
+        slowest = max(slowest, time.perf_counter() - before)

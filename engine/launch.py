@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from engine.buffers import Uploads, allocate, expected_values, read_back, uploads_of
-from engine.devices import Device, DeviceLost, DeviceRefusal, device_type
+from engine.buffers import allocate, expected_values, initial_values, uploads_of
+from engine.devices import Device, DeviceRefusal, device_type
 from engine.emission import Emission
 from engine.launching.plan import Plan, plan
+from engine.outcome import tell_results, values_refused
 from engine.steps import StepRunner
-from engine.values.results import check
+from engine.sweep import sweep_job
 from protocol.base import FieldError
-from protocol.diagnostics import Diagnostic
 from protocol.events import Timed
 from protocol.run import LaunchRequest
 
@@ -22,6 +22,9 @@ def launch_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission
 
     `begin` is when the job started, by time.perf_counter().
     """
+    if request.run.sweep is not None:
+        sweep_job(request, blobs, emission, begin)
+        return
     planned = plan(request.run, request.kernel)
     emission.diagnosed(planned.diagnostics)
     if planned.refused:
@@ -32,30 +35,26 @@ def launch_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission
         emission.diagnosed(refusal.diagnostics)
         return
     try:
-        _run(request, planned, device, uploads_of(blobs), emission, begin)
+        _run(request, planned, device, blobs, emission, begin)
     except DeviceRefusal as refusal:
         emission.diagnosed(refusal.diagnostics)
     except FieldError as error:
-        problem = Diagnostic(severity="error", message=str(error), origin="request", code="values", field=error.field)
-        emission.diagnosed([problem])
+        emission.diagnosed([values_refused(error)])
     finally:
         device.close()
 
 
 def _run(
-    request: LaunchRequest, planned: Plan, device: Device, uploads: Uploads, emission: Emission, begin: float
+    request: LaunchRequest,
+    planned: Plan,
+    device: Device,
+    blobs: Mapping[str, memoryview],
+    emission: Emission,
+    begin: float,
 ) -> None:
-    buffers = allocate(request.run, device, uploads)
-    expected = expected_values(request.run, uploads)
+    run = request.run
+    buffers = allocate(run, device, initial_values(run, uploads_of(blobs)))
+    expected = expected_values(run, blobs)
     emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
-    runner = StepRunner(device, planned, request.run, buffers, emission, begin, request.deadline_seconds)
-    finished = runner.execute()
-    try:
-        for buffer in request.run.buffers:
-            if buffer.role != "in":
-                read_back(buffer, runner.buffers[buffer.name].read(), emission)
-    except DeviceLost:
-        return  # the finding that ended the run says so
-    if finished:
-        for item, (want, shape) in zip(request.run.checks, expected, strict=True):
-            emission.event(check(item, runner.buffers[item.buffer].read(), want, shape))
+    runner = StepRunner(device, planned, run, buffers, emission, begin, request.deadline_seconds)
+    tell_results(runner, expected, emission, runner.execute())

@@ -19,9 +19,10 @@ from protocol.arguments import (
     ScalarArgument,
     Uniform,
 )
+from protocol.checks import Equals
 from protocol.kernel import CompiledKernel, Entry, Parameter, Resources
 from protocol.launch import Cover, Launch, LaunchConfig
-from protocol.run import Equals, LaunchRequest, RunRequest
+from protocol.run import LaunchRequest, RunRequest
 from protocol.source import Source
 
 _PTX = """

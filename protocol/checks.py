@@ -28,8 +28,8 @@ class NumpyReference(Model):
     the run, named as in the request; a buffer that starts uninitialised has no name until the code assigns it. It
     sees the scalars of the launches as NumPy scalars, and vectors as arrays, under the names of the kernel's
     parameters (of two launches that differ the first one counts), and `np`, `numpy` and `ml_dtypes`. To every buffer
-    that it is to check it assigns an array, or changes it in place: of the buffer's shape, and of a dtype that NumPy
-    casts to the buffer's as "same_kind" does (float64 for float32, not float for int).
+    that it is to check it assigns an array, or changes it in place: of the buffer's shape, and of a dtype whose
+    numbers the buffer's can hold (float64 and int64 for float32, int64 for uint8, not float for int).
 
     |got − want| ≤ relative·|want| + absolute, as in numpy.allclose, NaN equals NaN; integers and bool must be equal.
     """

@@ -11,7 +11,7 @@ from protocol.kernel import Entry, Occupancy
 from protocol.sweep import Swept
 
 Coordinates = tuple[int, int, int]
-Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "run", "transfer", "total"]
+Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "transfer", "total"]
 DeviceKind = Literal["emulator", "gpu"]
 FindingClass = Literal["memory", "race", "initialisation", "synchronisation", "trap", "assert", "limit"]
 

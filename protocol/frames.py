@@ -7,11 +7,18 @@
 | {"artifact": "cubin"} | the CUBIN |
 | {"artifact": "occupancy"} | a JSON list of EntryOccupancy |
 | {"artifact": "object", "key": k} | emulator code of one launch; k is `object_key` |
+| {"artifact": "expected", "buffer": n} | what a reference expects in a buffer, row-major |
 
-Blobs that the host hands to a child by name: "object:<key>", "cubin", "upload:<digest>" (a whole .npy file).
+Blobs that the host hands to a child by name: "object:<key>", "cubin", "upload:<digest>" (a whole .npy file),
+`expected_key` (what a reference gave).
 """
 
 
 def object_key(entry: str, block: tuple[int, int, int]) -> str:
     """Names the emulator's code of an entry (as in the PTX) for one block shape."""
     return f"{entry}:{block[0]}x{block[1]}x{block[2]}"
+
+
+def expected_key(check: int, buffer: str) -> str:
+    """Names the blob with the values that a check's reference expects in a buffer."""
+    return f"expected:{check}:{buffer}"

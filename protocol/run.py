@@ -160,6 +160,23 @@ class CompileJob(Model):
     """From the cache, where only emulator code or occupancy is missing."""
     occupancy: OccupancyQuestion | None = None
     """Asks for the occupancy artifact at this launch."""
+    deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
+    """From the job's start: no further code is made for the shapes of a sweep then."""
+
+
+UNPREPARED = "sweep-code"
+"""Code of the diagnostic that tells of shapes whose code was not made in time."""
+
+
+class ReferenceJob(Model):
+    """What the child of a NumPy reference gets."""
+
+    run: RunRequest
+    kernel: CompiledKernel
+    check: Annotated[int, Field(ge=0)]
+    """Its place in the run's checks."""
+    deadline_seconds: Annotated[float, Field(gt=0)] = 4.0
+    """From the job's start: then it tells where the code is, and ends."""
 
 
 class LaunchRequest(Model):

@@ -11,7 +11,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Diagnosed, Event, Timed
 from protocol.inspection import EntryOccupancy
 from protocol.kernel import CompiledKernel
-from protocol.run import CompileJob, CompileRequest, RunRequest, compile_request
+from protocol.run import UNPREPARED, CompileJob, CompileRequest, RunRequest, compile_request
 from sandbox.jobs import run_job
 from sandbox.keys import code_key, compile_key
 from sandbox.launcher import JobLimits, JobOutcome, Sandbox
@@ -36,6 +36,11 @@ class Compilation:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     cached: bool = False
     outcome: JobOutcome | None = None
+
+    @property
+    def unprepared(self) -> bool:
+        """Whether code of some shapes of a sweep is missing for want of time."""
+        return any(item.code == UNPREPARED for item in self.diagnostics)
 
     @property
     def error(self) -> Diagnostic | None:
@@ -66,10 +71,12 @@ def compile_for_run(
             return compilation
         if _cached_code(stores, code_key(key, run), compilation):
             return compilation
-    job = CompileJob(request=request, run=run, device=device, kernel=compilation.kernel)
+    job = CompileJob(
+        request=request, run=run, device=device, kernel=compilation.kernel, deadline_seconds=0.9 * limits.wall
+    )
     run_compile_child(box, job, compilation, cancelled, limits, emit)
     remember(stores, key, compilation)
-    if device == "emulator" and compilation.objects:
+    if device == "emulator" and compilation.objects and not compilation.unprepared:
         code = code_key(key, run)
         for name, data in compilation.objects.items():
             stores.cache.put(f"{code}:{name}", data)

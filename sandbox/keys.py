@@ -4,11 +4,13 @@ import functools
 import hashlib
 import importlib.metadata
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.frames import object_key
 from protocol.launch import Launch, dim3, walk
 from protocol.run import CompileRequest, RunRequest
+from protocol.sweep import swept_step
 
 _ROOT = Path(__file__).resolve().parent.parent
 _COMPILERS = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "llvmlite")
@@ -22,9 +24,19 @@ def compile_key(request: CompileRequest) -> str:
 def code_key(compiled: str, run: RunRequest) -> str:
     """Of the list of emulator objects that a run's launches need, for this processor."""
     wanted = {
-        object_key(step.entry, dim3(step.config.block)) for _, step in walk(run.steps) if isinstance(step, Launch)
+        object_key(step.entry, dim3(block))
+        for path, step in walk(run.steps)
+        if isinstance(step, Launch)
+        for block in _blocks(run, path, step)
     }
     return _digest("code", compiled, processor_key(), *sorted(set(run.instruments)), *sorted(wanted))
+
+
+def _blocks(run: RunRequest, path: str, launch: Launch) -> Sequence[Sequence[int]]:
+    """Block shapes that a launch is to run with."""
+    if run.sweep is not None and swept_step(run.steps, run.sweep) == path:
+        return run.sweep.blocks
+    return (launch.config.block,)
 
 
 @functools.cache

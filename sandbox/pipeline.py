@@ -3,10 +3,11 @@
 import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from protocol.arguments import Upload
+from protocol.arguments import Initialiser, Upload
+from protocol.checks import Equals
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
 from sandbox import gpus
@@ -14,6 +15,7 @@ from sandbox.compilation import Compilation, Emit, compile_for_run
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
 from sandbox.receive import Misbehaved, event_of, stored_event
+from sandbox.references import expected_blobs
 from sandbox.stores import Stores
 from sandbox.verdicts import finished, worst
 
@@ -42,12 +44,12 @@ def perform(
         return Finished(verdict=verdict, message=message, seconds=time.perf_counter() - begin)
 
     uploads = {}
-    for buffer in run.buffers:
-        if isinstance(buffer.init, Upload):
-            data = stores.blobs.get(buffer.init.digest)
+    for name, init in _initialisers(run):
+        if isinstance(init, Upload):
+            data = stores.blobs.get(init.digest)
             if data is None:
-                return end("error", f"The file uploaded for {buffer.name} is no longer kept: upload it again.")
-            uploads[f"upload:{buffer.init.digest}"] = data
+                return end("error", f"The file uploaded for {name} is no longer kept: upload it again.")
+            uploads[f"upload:{init.digest}"] = data
     try:
         compilation = compile_for_run(box, run, device, stores, emit, cancelled, limits.compile)
         kernel = compilation.kernel
@@ -65,11 +67,18 @@ def perform(
                 cached=compilation.cached,
             )
         )
+        blobs = uploads | expected_blobs(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if cancelled.is_set():
             return end("cancelled", "Cancelled before the launch.")
-        return end(*_launch(box, run, device, compilation, uploads, stores, emit, cancelled, limits.launch))
+        return end(*_launch(box, run, device, compilation, blobs, stores, emit, cancelled, limits.launch))
     except Misbehaved as error:
         return end("error", f"The job broke the protocol ({error}); its results were not kept.")
+
+
+def _initialisers(run: RunRequest) -> Iterator[tuple[str, Initialiser]]:
+    """Of buffers, and of what they are compared with."""
+    yield from ((buffer.name, buffer.init) for buffer in run.buffers)
+    yield from ((check.buffer, check.expected) for check in run.checks if isinstance(check, Equals))
 
 
 def _launch(
@@ -77,14 +86,14 @@ def _launch(
     run: RunRequest,
     device: str,
     compilation: Compilation,
-    uploads: Mapping[str, bytes],
+    given: Mapping[str, bytes],
     stores: Stores,
     emit: Emit,
     cancelled: threading.Event,
     limits: JobLimits,
 ) -> tuple[str, str]:
     assert compilation.kernel is not None
-    blobs = {f"object:{key}": data for key, data in compilation.objects.items()} | dict(uploads)
+    blobs = {f"object:{key}": data for key, data in compilation.objects.items()} | dict(given)
     if compilation.cubin is not None:
         blobs["cubin"] = compilation.cubin
     # What is left of the limit is for reading the buffers back.
@@ -98,7 +107,7 @@ def _launch(
         nonlocal stored, ending
         event = event_of(
             header,
-            allowed=("launched", "printed", "found", "counted", "timed", "checked", "diagnosed"),
+            allowed=("launched", "printed", "found", "counted", "timed", "checked", "swept", "diagnosed"),
             buffers=unread,
             payload=payload,
         )

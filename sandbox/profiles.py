@@ -52,6 +52,8 @@ PROFILES: dict[str, Profile] = {
     "launch": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE)),
     # An NVIDIA GPU: its device nodes, the driver's libraries, the bindings of CuPy.
     "launch-gpu": Profile("gpu", packages=(*_OURS, *_MODELS, *_COMPUTE, "cupy_backends", "cuda"), proc=True, gpu=True),
+    # A NumPy reference, Python text on a run's arrays: the walls of a launch, and less to read.
+    "reference": Profile("engine", packages=(*_OURS, *_MODELS, "numpy", "ml_dtypes")),
     # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
     "python": Profile("python", packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
 }

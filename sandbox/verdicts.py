@@ -6,7 +6,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Found
 from sandbox.launcher import JobLimits, JobOutcome
 
-_WHO = {"compile": "The compiler", "launch": "The kernel"}
+_WHO = {"compile": "The compiler", "launch": "The kernel", "reference": "The reference"}
 
 _LIMITS = {
     "limit:wall": "{who} was stopped after {wall:g} s of wall time, the limit of this service.",

@@ -165,9 +165,10 @@ def _plain(method: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _profiles(queues: tuple[str, ...]) -> tuple[str, ...]:
-    """A zygote for what the queues need: to compile always, to launch on the emulator or on a GPU."""
+    """The kinds of jobs that the queues need: to compile always, to launch on the emulator or on a GPU."""
     emulated = ("launch",) if "emulator" in queues else ()
-    return ("compile", *emulated, *(("launch-gpu",) if any(queue.startswith("gpu") for queue in queues) else ()))
+    driven = ("launch-gpu",) if any(queue.startswith("gpu") for queue in queues) else ()
+    return ("compile", "reference", *emulated, *driven)
 
 
 def _refuse(settings: Settings, worker: Worker, stopping: threading.Event) -> int:

@@ -21,6 +21,7 @@ from engine.devices.gpu_streams import DriverStreams
 from engine.languages.cubin import has_variables
 from engine.languages.source_text import SourceText
 from engine.values.dtypes import Array, numpy_dtype
+from protocol.checks import checked_buffers
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import ITEM_BYTES
 from protocol.events import DeviceKind, Found
@@ -159,6 +160,8 @@ class GpuDevice:
     _lost: bool = False
     _printed: bool = False
     _buffers: list[GpuBuffer] = field(default_factory=list)
+    _taken: list[int] = field(default_factory=list)
+    """Addresses of all that was allocated."""
     _functions: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -197,7 +200,8 @@ class GpuDevice:
             detail = f"It was compiled for {wanted}, and {card.name} is {card.architecture}."
             raise DeviceRefusal([gpu_errors.refusal(error.status, "architecture", detail)]) from None
         run = request.run
-        later = {buffer.name for buffer in run.buffers if buffer.role != "in"} | {item.buffer for item in run.checks}
+        later = {buffer.name for buffer in run.buffers if buffer.role != "in"}
+        later.update(name for item in run.checks for name in checked_buffers(item))
         source = SourceText(run.source.text, run.source.file_name)
         return cls(card, source, module, has_variables(cubin), frozenset(later))
 
@@ -205,7 +209,7 @@ class GpuDevice:
         runtime = self.card.runtime
         size = count * ITEM_BYTES[dtype]
         try:
-            address = runtime.malloc(max(size, 1))
+            address = self._take(size)
         except runtime.CUDARuntimeError as error:
             detail = f"{name} takes {size:,} bytes; {self._free():,} are free."
             raise DeviceRefusal([gpu_errors.refusal(error.status, "buffers", detail)]) from None
@@ -214,6 +218,12 @@ class GpuDevice:
             buffer.write(values)
         self._buffers.append(buffer)
         return buffer
+
+    def _take(self, size: int) -> int:
+        """Memory of at least one byte; its address."""
+        address: int = self.card.runtime.malloc(max(size, 1))
+        self._taken.append(address)
+        return address
 
     def copy_in(self, address: int, source: int, size: int) -> None:
         """Bytes from the host's memory to the GPU's. DeviceLost."""
@@ -360,7 +370,7 @@ class GpuDevice:
             return None
         copies = []
         for buffer in self._buffers:
-            address = runtime.malloc(max(buffer.bytes, 1))
+            address = self._take(buffer.bytes)
             runtime.memcpyAsync(address, buffer.address, buffer.bytes, _ON_DEVICE, _STREAM)
             copies.append((buffer, address))
         runtime.deviceSynchronize()
@@ -384,7 +394,7 @@ class GpuDevice:
         size = 2 * self.card.l2_bytes
         series: dict[bool, list[float]] = {False: [], True: []}
         try:
-            scratch = runtime.malloc(size)
+            scratch = self._take(size)
             with self.card.streams.diverted():
                 for cold, times in series.items():
                     for index in range(count):
@@ -409,7 +419,16 @@ class GpuDevice:
                 runtime.memcpyAsync(buffer.address, address, buffer.bytes, _ON_DEVICE, _STREAM)
 
     def close(self) -> None:
-        """Nothing: the end of the process frees all, also where a kernel still runs that nothing here could end."""
+        """Frees memory and module, for a next device of this process; its end does where the context is lost."""
+        runtime, driver = self.card.runtime, self.card.driver
+        if self._lost:
+            return
+        try:
+            while self._taken:
+                runtime.free(self._taken.pop())
+            driver.moduleUnload(self.module)
+        except (runtime.CUDARuntimeError, driver.CUDADriverError):
+            self._lost = True
 
 
 def wrong_architecture(wanted: str, name: str, architecture: str) -> Diagnostic:

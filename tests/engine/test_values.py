@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from engine.values.initialise import initial_array
 from engine.values.results import check, extremes
 from protocol.arguments import Initialiser
-from protocol.run import Equals
+from protocol.checks import Equals
 
 TRUTH = Path(__file__).parent.parent / "data" / "truth"
 INIT: TypeAdapter[Any] = TypeAdapter(Initialiser)
@@ -195,7 +195,7 @@ def test_check(got: Any, want: Any, relative: float, absolute: float, differing:
     equals = Equals.model_validate(
         {"buffer": "b", "expected": {"kind": "zeros"}, "relative": float(relative), "absolute": float(absolute)}
     )
-    found = check(equals, got, want, got.shape)
+    found = check(equals, "b", got, want, got.shape)
     assert (found.passed, found.differing) == (differing == 0, differing)
     found.model_dump_json()
 
@@ -205,7 +205,7 @@ def test_the_first_difference_is_named() -> None:
     want = got.copy()
     want[[6, 9]] += 1
     equals = Equals.model_validate({"buffer": "b", "expected": {"kind": "zeros"}})
-    found = check(equals, got, want, (3, 4))
+    found = check(equals, "b", got, want, (3, 4))
     assert (found.index, found.got, found.expected) == ((1, 2), 6, 7)
     assert found.message == "b[1, 2] is 6, expected 7; 2 of 12 elements differ"
 

@@ -1,0 +1,233 @@
+"""A sweep: all steps of a run once for each block shape, every time on a fresh device, from the same first values."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.buffers import Expected, allocate, expected_values, initial_values, uploads_of
+from engine.devices import Device, DeviceRefusal, device_type
+from engine.devices.occupancy import occupancy
+from engine.emission import Emission
+from engine.launching.plan import PlannedLaunch
+from engine.launching.shapes import Shape, Shapes, plan_shapes
+from engine.outcome import tell_results, values_refused
+from engine.overheard import Overheard
+from engine.steps import StepRunner
+from engine.values.dtypes import Array
+from engine.values.results import first_difference
+from protocol.base import FieldError
+from protocol.diagnostics import Diagnostic
+from protocol.events import DeviceKind, Timed
+from protocol.frames import object_key
+from protocol.run import LaunchRequest
+from protocol.sweep import Swept
+
+LEAST_RUNS = 3
+MOST_RUNS = 9
+ENOUGH_SECONDS = 0.15
+"""Of runs of one shape, after which LEAST_RUNS are enough."""
+
+
+def sweep_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission: Emission, begin: float) -> None:
+    """Tells of every shape once, in the order of the request, and of the first possible one all that a run tells.
+
+    `begin` is when the job started, by time.perf_counter().
+    """
+    planned = plan_shapes(request.run, request.kernel)
+    emission.diagnosed(planned.diagnostics)
+    if planned.refused:
+        return
+    try:
+        values = initial_values(request.run, uploads_of(blobs))
+        expected = expected_values(request.run, blobs)
+    except FieldError as error:
+        emission.diagnosed([values_refused(error)])
+        return
+    emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
+    try:
+        _Sweep(request, planned, blobs, values, expected, emission, begin).run()
+    except DeviceRefusal as refusal:
+        emission.diagnosed(refusal.diagnostics)
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """One sweep on one kind of device."""
+
+    request: LaunchRequest
+    planned: Shapes
+    blobs: Mapping[str, memoryview]
+    values: Mapping[str, Array | None]
+    expected: list[Expected]
+    emission: Emission
+    begin: float
+    told: bool = False
+    """Whether a shape has been told of in full."""
+    defect: bool = False
+    """Whether a defect has been told as one of the run."""
+    lost_at: str = ""
+    first: dict[str, Array] | None = None
+    """What the first shape that ran left."""
+    late: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        for shape in self.planned.shapes:
+            self.emission.event(self._shape(shape))
+        if self.late:
+            names = ", ".join(self.late)
+            message = f"No time was left for these shapes (the run has {self.request.deadline_seconds:g} s): {names}"
+            self.emission.diagnosed([_told("warning", "sweep-time", message, "sweep.blocks")])
+        if not self.planned.possible:
+            message = "none of the shapes can be launched"
+            self.emission.diagnosed([_told("error", "sweep", message, "sweep.blocks")])
+
+    def _shape(self, shape: Shape) -> Swept:
+        if shape.refusals:
+            return self._swept(shape, "refused", shape.refusals)
+        left = self.begin + self.request.deadline_seconds - time.perf_counter()
+        if self.lost_at:
+            reason = f"a defect at {self.lost_at} took the GPU's context along"
+        elif left <= 0:
+            reason = "the time of the run was up"
+        elif self._lacks_code(shape):
+            reason = "no time was left to make its code"
+        else:
+            return self._try(shape, left / sum(item.index >= shape.index for item in self.planned.possible))
+        if not self.lost_at:
+            self.late.append(shape.label)
+        return self._not_run(shape, reason)
+
+    def _lacks_code(self, shape: Shape) -> bool:
+        return self.request.device == "emulator" and _code_name(self.planned.launch(shape)) not in self.blobs
+
+    def _try(self, shape: Shape, share_seconds: float) -> Swept:
+        """Runs a shape, and again for its time while that takes less than its share of what is left."""
+        start = time.perf_counter()
+        heard = Overheard(None if self.told else self.emission)
+        with self._device(shape) as device:
+            runner = self._runner(shape, device, heard)
+            finished = runner.execute()
+            same, differs_at = self._leave(runner, finished)
+            clock, name, kind = device.clock, device.name, device.kind
+        if not finished:
+            return self._ended(shape, heard, name, kind)
+        total = runner.totals[self.planned.step]
+        times, samples = [total.seconds], 1
+        if total.repeated is not None:
+            times, samples = [total.repeated.warm], total.repeated.samples
+        else:
+            times += self._again(shape, start, share_seconds)
+            samples = len(times)
+        return self._swept(shape, "ran", heard.as_diagnostics()).model_copy(
+            update={
+                "occupancy": heard.launched[self.planned.step].occupancy,
+                "seconds": statistics.median(times),
+                "samples": samples,
+                "clock": clock,
+                "device_name": name,
+                "same_as_first": same,
+                "differs_at": differs_at,
+            }
+        )
+
+    def _leave(self, runner: StepRunner, finished: bool) -> tuple[bool | None, str]:
+        """Tells the results of the first shape; compares those of others with the first one that ran."""
+        if not self.told:
+            self.told = True
+            tell_results(runner, self.expected, self.emission, finished)
+        if not finished:
+            return None, ""
+        read = {item.name: item for item in runner.run.buffers if item.role != "in"}
+        if self.first is None:
+            self.first = {name: np.array(runner.buffers[name].read()) for name in read}
+            return None, ""
+        for name, buffer in read.items():
+            index = first_difference(runner.buffers[name].read(), self.first[name], buffer.shape)
+            if index is not None:
+                return False, f"{name}[{', '.join(map(str, index))}]"
+        return (True, "") if read else (None, "")
+
+    def _again(self, shape: Shape, start: float, share_seconds: float) -> Iterator[float]:
+        """Times of further runs."""
+        slowest, runs = time.perf_counter() - start, 1
+        while runs < MOST_RUNS:
+            before = time.perf_counter()
+            spent = before - start
+            if spent + slowest > share_seconds or (runs >= LEAST_RUNS and spent > ENOUGH_SECONDS):
+                return
+            with self._device(shape) as device:
+                runner = self._runner(shape, device, Overheard(None))
+                if not runner.execute():
+                    return
+            yield runner.totals[self.planned.step].seconds
+            runs += 1
+            slowest = max(slowest, time.perf_counter() - before)
+
+    @contextmanager
+    def _device(self, shape: Shape) -> Iterator[Device]:
+        """A device of its own: variables of the module and buffers start anew. DeviceRefusal."""
+        wanted = {_code_name(item) for item in shape.plan.launches.values()}
+        blobs = {name: data for name, data in self.blobs.items() if name in wanted or not name.startswith("object:")}
+        device = device_type(self.request.device).open(self.request.model_copy(update={"run": shape.run}), blobs)
+        try:
+            yield device
+        finally:
+            device.close()
+
+    def _runner(self, shape: Shape, device: Device, emission: Emission) -> StepRunner:
+        buffers = allocate(shape.run, device, self.values)
+        limit = self.request.deadline_seconds
+        return StepRunner(device, shape.plan, shape.run, buffers, emission, self.begin, limit)
+
+    def _ended(self, shape: Shape, heard: Overheard, name: str, kind: DeviceKind) -> Swept:
+        """A shape that did not come to its end."""
+        if heard.timed_out:
+            self.late.append(shape.label)
+            return self._not_run(shape, "it was stopped when the time of the run was up")
+        if heard.fatal is None:
+            return self._swept(shape, "refused", heard.as_diagnostics())
+        if kind == "gpu":
+            self.lost_at = shape.label
+        if not self.defect and not heard.forwards:
+            self.emission.event(heard.fatal)
+        self.defect = True
+        return self._swept(shape, "failed", heard.as_diagnostics()).model_copy(update={"device_name": name})
+
+    def _not_run(self, shape: Shape, reason: str) -> Swept:
+        message = f"{shape.label} was not run: {reason}"
+        return self._swept(shape, "not-run", [_told("warning", "sweep", message, f"sweep.blocks.{shape.index}")])
+
+    def _swept(self, shape: Shape, state: str, diagnostics: object) -> Swept:
+        launch = self.planned.launch(shape)
+        computed = None
+        if state != "refused":
+            resources, shared = launch.entry.resources, launch.dynamic_shared_bytes
+            computed = occupancy(self.request.run.architecture, resources, shape.grid, shape.block, shared)
+        return Swept.model_validate(
+            {
+                "index": shape.index,
+                "step": self.planned.step,
+                "block": shape.block,
+                "grid": shape.grid,
+                "state": state,
+                "occupancy": computed,
+                "registers": launch.entry.resources.registers,
+                "diagnostics": diagnostics,
+            }
+        )
+
+
+def _code_name(launch: PlannedLaunch) -> str:
+    """Of the blob with the emulator's code."""
+    return f"object:{object_key(launch.entry.name, launch.block)}"
+
+
+def _told(severity: str, code: str, message: str, field: str) -> Diagnostic:
+    fields = {"severity": severity, "code": code, "message": message, "field": field, "origin": "launch"}
+    return Diagnostic.model_validate(fields)
