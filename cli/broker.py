@@ -1,8 +1,9 @@
-"""The Redis that a server uses: REDIS_URL, a server on PATH, or the Valkey that comes along, as a child of ours."""
+"""The Redis that a server uses: REDIS_URL, the Valkey that comes along, or a server on PATH, as a child of ours."""
 
 import shutil
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,17 +22,21 @@ class Broker:
 
 
 def choose(settings: Settings) -> Broker:
-    """REDIS_URL before valkey-server or redis-server on PATH before the bundled Valkey. Raises Refused."""
+    """REDIS_URL, else the bundled Valkey, else valkey-server or redis-server on PATH. Raises Refused.
+
+    The bundled one comes first because one server must read what another wrote: an older Redis that is installed
+    later could not read the folder any more.
+    """
     if settings.redis_url:
         return Broker(f"Redis at {shown(settings.redis_url)}")
+    bundled = bundled_binary()
+    if bundled is not None:
+        return Broker("the bundled Valkey", _command(str(bundled), settings))
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
         if found:
             return Broker(found, _command(found, settings))
-    bundled = bundled_binary()
-    if bundled is None:
-        raise Refused("there is no Redis: set REDIS_URL, or install valkey-server or redis-server", code=1)
-    return Broker("the bundled Valkey", _command(str(bundled), settings))
+    raise Refused("there is no Redis: set REDIS_URL, or install valkey-server or redis-server", code=1)
 
 
 def bundled_binary() -> Path | None:
@@ -86,8 +91,10 @@ def check_url(settings: Settings) -> None:
         raise Refused(f"REDIS_URL {shown(settings.redis_url)} is version {version}; 6.2 or later is needed", code=1)
 
 
-def wait_until_it_answers(settings: Settings, deadline: float) -> bool:
-    while time.monotonic() < deadline:
+def wait_until_it_answers(settings: Settings, ended: Callable[[], bool]) -> bool:
+    """False where it has ended, or does not answer in time."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and not ended():
         if answers(settings.socket_path):
             return True
         time.sleep(0.005)

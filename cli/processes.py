@@ -42,10 +42,12 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
         self._started = 0.0
         self._not_before = 0.0
+        self._log_begin = 0
 
     def start(self) -> None:
         """Starts it now; its output goes to its log, or to ours where it has none."""
         self._started = time.monotonic()
+        self._log_begin = self.log.stat().st_size if self.log and self.log.exists() else 0
         output = _open_log(self.log) if self.log else None
         try:
             self._process = subprocess.Popen(
@@ -102,12 +104,13 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def last_lines(self, count: int = 15) -> str:
-        """The end of its log."""
+    def last_lines(self, count: int = 8) -> str:
+        """The end of its log, of what it has written since its last start."""
         if self.log is None or not self.log.exists():
             return ""
         with self.log.open("rb") as file:
-            file.seek(max(0, self.log.stat().st_size - 16_384))
+            size = self.log.stat().st_size
+            file.seek(max(self._log_begin if self._log_begin <= size else 0, size - 16_384))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
 
 

@@ -80,10 +80,9 @@ class Supervisor:
     def _start(self, choice: brokers.Broker, listener: socket.socket) -> None:
         with brought_up_to_date(self._settings, self._environment):
             if choice.command:
-                self._broker = self._child("broker", choice.command)
-                deadline = time.monotonic() + brokers.START_SECONDS
-                if not brokers.wait_until_it_answers(self._settings, deadline):
-                    raise Refused(f"{choice.description} does not start:\n{self._broker.last_lines()}", code=1)
+                broker = self._broker = self._child("broker", choice.command)
+                if not brokers.wait_until_it_answers(self._settings, lambda: broker.ended is not None):
+                    raise Refused(f"{choice.description} does not start:\n{broker.last_lines()}", code=1)
             else:
                 brokers.check_url(self._settings)
         self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))

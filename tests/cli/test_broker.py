@@ -34,12 +34,25 @@ def test_a_url_comes_first_and_its_password_is_not_shown(settings: Settings, tmp
     assert "secret" not in choice.description
 
 
-def test_then_a_server_on_the_path_then_the_one_that_comes_along(settings: Settings, tmp_path: Path) -> None:
-    assert choose(settings).command[0] == str(bundled_binary())
+def test_then_the_one_that_comes_along_then_a_server_on_the_path(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     redis = executable(tmp_path, "redis-server")
+    assert choose(settings).command[0] == str(bundled_binary())
+    monkeypatch.setattr("cli.broker.bundled_binary", lambda: None)
     assert choose(settings).command[0] == str(redis)
     valkey = executable(tmp_path, "valkey-server")
     assert choose(settings).command[0] == str(valkey)
+    redis.unlink()
+    valkey.unlink()
+    with pytest.raises(Refused, match="there is no Redis: set REDIS_URL, or install"):
+        choose(settings)
+
+
+def test_a_server_that_ends_is_not_waited_for(settings: Settings) -> None:
+    begin = time.monotonic()
+    assert not wait_until_it_answers(settings, ended=lambda: True)
+    assert time.monotonic() - begin < 5
 
 
 def test_the_bundled_server_keeps_its_data_and_listens_on_a_private_socket_alone(settings: Settings) -> None:
@@ -49,7 +62,7 @@ def test_the_bundled_server_keeps_its_data_and_listens_on_a_private_socket_alone
     for round in range(2):
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
-                assert wait_until_it_answers(settings, time.monotonic() + 10)
+                assert wait_until_it_answers(settings, ended=lambda: server.poll() is not None)
                 assert settings.socket_path.stat().st_mode & 0o077 == 0
                 import redis
 
