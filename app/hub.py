@@ -8,6 +8,8 @@ import redis.asyncio
 import structlog
 from redis.exceptions import RedisError
 
+from app.tasks import end
+
 log = structlog.get_logger(__name__)
 
 BACKLOG = 256
@@ -61,11 +63,7 @@ class Hub:
 
     async def stop(self) -> None:
         self.close()
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await end(*self._tasks)
         with suppress(RedisError):
             await self._pubsub.aclose()  # type: ignore[no-untyped-call]
 

@@ -3,7 +3,6 @@
 import asyncio
 import datetime as dt
 import time
-from contextlib import suppress
 
 import structlog
 from redis.exceptions import RedisError
@@ -13,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.observe import Metrics
 from app.queue import Queue
+from app.tasks import end
 from store.settings import Settings
 from store.tables import Run, now
 
@@ -36,9 +36,7 @@ class Reaper:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+            await end(self._task)
 
     async def _work(self) -> None:
         purged = time.monotonic() - PURGE_INTERVAL + 60

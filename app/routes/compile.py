@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from contextlib import suppress
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -12,6 +12,7 @@ from app.errors import Invalid, TimedOut, TooLarge, TooMany, TooSlow, Unavailabl
 from app.hub import Subscription
 from app.openapi import takes
 from app.service import Client, Served, Service
+from app.tasks import end
 from protocol.inspection import InspectReport, InspectRequest
 from store import keys
 from store.identifiers import new_id
@@ -37,17 +38,17 @@ async def inspect(request: Request, service: Served, client: Client) -> Response
     async with service.hub.subscribe(keys.answer(question)) as news:
         seconds = settings.inspect_timeout
         await service.client.set(keys.question(question), body.model_dump_json(), ex=int(seconds) + 5)
+        tasks: list[asyncio.Task[Any]] = []
         try:
             await service.queue.ask(question, seconds)
             answering = asyncio.create_task(_answer(service, question, news))
-            leaving = asyncio.create_task(_gone(request))
-            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
-            for task in (answering, leaving):
-                task.cancel()
-            with suppress(asyncio.CancelledError):
-                return Response(await answering, media_type="application/json")
-            raise TimedOut("The client went away.")
+            tasks = [answering, asyncio.create_task(_gone(request))]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                raise TimedOut("The client went away.")
+            return Response(answering.result(), media_type="application/json")
         finally:
+            await end(*tasks)
             # A worker that still works on it sees that nobody waits any more.
             await service.client.delete(keys.question(question))
 
