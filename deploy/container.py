@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import toolchain
 
 ROOT = Path(__file__).resolve().parent.parent
-APP = ("--host", "0.0.0.0", "--port", "8000")
+PORT = os.environ.get("APP_PORT", "8000")
+"""Where the API listens inside its container; another where the container shares the machine's network."""
 PATIENCE = 4.0
 """Seconds that a health check waits for an answer."""
 
@@ -32,7 +33,7 @@ def main() -> int:
 def app(arguments: list[str]) -> int:
     """The API and the page, once the database is at this release's revision."""
     done = subprocess.run([sys.executable, "-m", "store.migrate"], cwd=ROOT, check=False)
-    return done.returncode or become("app", [*APP, *arguments])
+    return done.returncode or become("app", ["--host", "0.0.0.0", "--port", PORT, *arguments])
 
 
 def worker(arguments: list[str]) -> int:
@@ -62,7 +63,7 @@ def health(arguments: list[str]) -> int:
 
 def app_ails() -> str:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{APP[3]}/healthz", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/healthz", timeout=PATIENCE) as answer:
             return "" if answer.status == 200 else f"answers {answer.status}"
     except OSError as error:
         return str(error)

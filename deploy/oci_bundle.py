@@ -6,7 +6,6 @@ What differs from an engine: the network is the machine's own, and there is no i
 """
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -51,11 +50,13 @@ def services(values: dict[str, str]) -> dict[str, dict[str, Any]]:
     return dict(interpolated(document, values)["services"])
 
 
-def configuration(service: dict[str, Any], image: dict[str, Any], rootfs: Path, volumes: Path) -> dict[str, Any]:
-    """`image` has Env, Entrypoint and WorkingDir, as a builder writes them."""
+def configuration(
+    service: dict[str, Any], image: dict[str, Any], rootfs: Path, volumes: Path, given: dict[str, str]
+) -> dict[str, Any]:
+    """`image` has Env, Entrypoint and WorkingDir, as a builder writes them; `given` is added to the environment."""
     uid, gid = map(int, service["user"].split(":"))
     options = dict(item.split("=", 1) if "=" in item else item.split(":", 1) for item in service["security_opt"])
-    environment = dict(item.split("=", 1) for item in image["Env"]) | service["environment"]
+    environment = dict(item.split("=", 1) for item in image["Env"]) | service["environment"] | given
     mounts = [{"destination": to, "type": kind, "source": kind, "options": how} for to, kind, how in _MOUNTS]
     for text in service["tmpfs"]:
         to, how = text.split(":", 1)
@@ -103,9 +104,9 @@ def seccomp(profile: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     name, rootfs, volumes, bundle, *given = sys.argv[1:]
-    values = {**os.environ, **dict(item.split("=", 1) for item in given)}
+    values = dict(item.split("=", 1) for item in given)
     image = json.loads(sys.stdin.read())["Docker"]["config"]
-    written = configuration(services(values)[name], image, Path(rootfs), Path(volumes))
+    written = configuration(services(values)[name], image, Path(rootfs), Path(volumes), values)
     Path(bundle).mkdir(parents=True, exist_ok=True)
     (Path(bundle) / "config.json").write_text(json.dumps(written, indent=1), encoding="utf-8")
 
