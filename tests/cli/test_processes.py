@@ -166,4 +166,14 @@ def test_a_gpu_that_cannot_be_used_is_told_with_its_reason(tmp_path: Path, monke
 
 
 def gpu(name: str) -> Gpu:
-    return Gpu(name, "sm_90", 132, 1 << 37, f"GPU-{name}", "13.0", ("/dev/nvidia0",), ("libcuda.so.1",))
+    return Gpu(
+        name=name,
+        architecture="sm_90",
+        sm_count=132,
+        memory_bytes=1 << 37,
+        uuid=f"GPU-{name}",
+        cuda="13.0",
+        nodes=("/dev/nvidia0",),
+        libraries=("libcuda.so.1",),
+        facts=(),
+    )
