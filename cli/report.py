@@ -3,8 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from cli.sweep_table import sweep_lines
 from cli.terminal import Terminal, diagnostic_text, excerpt, plain
 from cli.usage import as_typed
+from protocol.checks import NumpyReference
+from protocol.diagnostics import Diagnostic
 from protocol.events import BufferRead, Checked, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
 from protocol.kernel import Entry, Occupancy
 from protocol.result import RunResult
@@ -24,7 +27,7 @@ class Live:
     ) -> None:
         """`names`: paths in the request and what the user typed there."""
         self._out, self._errors, self._file, self._names = out, errors, file, names
-        self._source = request.source.text
+        self._request, self._source = request, request.source.text
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -33,6 +36,8 @@ class Live:
                 if diagnostic.field:
                     diagnostic = diagnostic.model_copy(update={"field": as_typed(diagnostic.field, self._names)})
                 self._errors.line(diagnostic_text(self._errors, diagnostic, self._source, self._file))
+                for line in self._of_reference(event.diagnostic):
+                    self._errors.line(line)
             case Found():
                 self._errors.line(finding_text(self._errors, event, self._source, self._file))
             case Printed():
@@ -41,6 +46,14 @@ class Live:
                 self._out.line(self._out.paint("dim", launch_line(event)))
             case _:
                 pass
+
+
+    def _of_reference(self, diagnostic: Diagnostic) -> list[str]:
+        """The line of a reference that a diagnostic is about."""
+        if diagnostic.span is None or diagnostic.field is None or not diagnostic.field.startswith("checks."):
+            return []
+        check = self._request.checks[int(diagnostic.field.split(".")[1])]
+        return excerpt(self._errors, diagnostic.span, check.text) if isinstance(check, NumpyReference) else []
 
 
 def launch_line(event: Launched) -> str:
@@ -89,9 +102,10 @@ def summary(
     """
     lines = [_buffer_line(terminal, event, blob(event.digest)) for event in result.buffers]
     lines += [_check_line(terminal, check) for check in result.checks]
+    lines += sweep_lines(terminal, result.sweep) if result.sweep else []
     several = len(result.launches) > 1
     for launch in result.launches:
-        if launch.occupancy is not None:
+        if launch.occupancy is not None and not result.sweep:
             lines.append(f"{f'{plain(launch.entry)}: ' if several else ''}{occupancy_line(launch.occupancy)}")
     if result.timings:
         lines.append(_times_line(result, fresh))
@@ -132,7 +146,10 @@ def _check_line(terminal: Terminal, check: Checked) -> str:
         return f"{terminal.paint('good', 'check passed')}  {check.buffer}"
     where = f"[{', '.join(map(str, check.index))}]" if check.index is not None else ""
     detail = f"{check.buffer}{where} is {check.got}, expected {check.expected}; {check.differing:,} elements differ"
-    return f"{terminal.paint('error', 'check failed')}  {plain(check.message) or detail}"
+    said = plain(check.message) or detail
+    if check.thread is not None and check.block is not None:
+        said += f"; thread {tuple(check.thread)} of block {tuple(check.block)}"
+    return f"{terminal.paint('error', 'check failed')}  {said}"
 
 
 def occupancy_line(occupancy: Occupancy, with_waves: bool = True) -> str:
@@ -184,7 +201,7 @@ def _repeated(timings: Sequence[Timed]) -> str:
     )
 
 
-STAGES = ("compile", "jit", "sandbox", "setup", "run", "transfer", "total")
+STAGES = ("compile", "jit", "sandbox", "reference", "setup", "run", "transfer", "total")
 
 
 def milliseconds(seconds: float) -> str:

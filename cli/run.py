@@ -33,6 +33,24 @@ RunArch = Annotated[
         "--arch", help="Compute capability (default: the GPU's, else sm_90).", metavar="sm_NN", show_default=False
     ),
 ]
+TrySizes = Annotated[
+    str | None,
+    typer.Option(
+        "--try-sizes", metavar="SHAPES", help="Try block shapes: 32,64,128 or 16x16,32x8 or all.", show_default=False
+    ),
+]
+Reference = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.py",
+        help="NumPy code that assigns what a buffer must hold to its name, as in: y = a * x + y",
+        show_default=False,
+    ),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="Of --reference, as in numpy.allclose (1e-05 and 1e-08).", min=0, show_default=False),
+]
 Save = Annotated[list[str] | None, typer.Option("--save", metavar="NAME=file.npy", help="Keep a buffer at the end.")]
 
 
@@ -61,21 +79,28 @@ def run(
         str | None, typer.Option(help="Run an example instead of a file; list shows them.", show_default=False)
     ] = None,
     save: Save = None,
+    try_sizes: TrySizes = None,
+    reference: Reference = None,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request and the result as JSON.")] = False,
 ) -> None:
     """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
+    from cli.additions import Additions, extended
     from cli.devices import resolve
     from cli.local import opened
     from cli.source_options import build_request, read_source
 
+    additions = Additions(try_sizes, reference, rtol, atol)
     chosen = resolve(device)
     kept = _save_targets(save)
     if example is not None:
         if file is not None or argument or grid or block or shared or entry:
             raise Refused("--example brings its own source, launch and arguments: leave those out")
-        request = _example(example)
+        request = example_request(example)
         if chosen.gpu is not None:
             request = request.model_copy(update={"architecture": chosen.gpu.architecture})
+        request = extended(request, additions)
         with opened(chosen.gpu) as local:
             raise typer.Exit(_perform(local, request, f"{example}.cu", chosen.name, kept, as_json))
     if file is None:
@@ -107,7 +132,7 @@ def run(
         uploads = load_uploads(local, given)
         typed = Typed(given, entry, grid, block, shared, uploads)
         kernel = choose_entry(report.entries, entry)
-        request = plan(compilation, kernel, typed, chosen.name)
+        request = extended(plan(compilation, kernel, typed, chosen.name), additions)
         names = typed_names(kernel, typed)
         seconds = 0.0 if report.cached else report.seconds
         raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json, seconds, names))
@@ -125,7 +150,8 @@ def _save_targets(save: list[str] | None) -> dict[str, Path]:
     return targets
 
 
-def _example(wanted: str) -> "RunRequest":
+def example_request(wanted: str) -> "RunRequest":
+    """The request of an example; `list` shows them all and ends the command. Raises Refused."""
     from cli.local import examples
 
     known = {item.id: item for item in examples()}

@@ -30,12 +30,12 @@ from protocol.sweep import Swept
 
 LEAST_RUNS = 3
 MOST_RUNS = 9
-ENOUGH_SECONDS = 0.15
-"""Of runs of one shape, after which LEAST_RUNS are enough."""
+ENOUGH_SECONDS = 0.6
+"""Of runs for the time alone, of all shapes together, after which LEAST_RUNS of each are enough."""
 
 
 def sweep_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission: Emission, begin: float) -> None:
-    """Tells of every shape once, in the order of the request, and of the first possible one all that a run tells.
+    """Tells of the first possible shape all that a run tells, then of every shape once, in the request's order.
 
     `begin` is when the job started, by time.perf_counter().
     """
@@ -54,6 +54,25 @@ def sweep_job(request: LaunchRequest, blobs: Mapping[str, memoryview], emission:
         _Sweep(request, planned, blobs, values, expected, emission, begin).run()
     except DeviceRefusal as refusal:
         emission.diagnosed(refusal.diagnostics)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A shape, what is to be told of it, and the times of its runs in seconds."""
+
+    shape: Shape
+    swept: Swept
+    times: list[float] = field(default_factory=list)
+    cost: float = 0.0
+    """Seconds that a run takes with its preparation."""
+    repeats: bool = False
+    """Whether further runs are to follow: not where the device has repeated the launch itself."""
+
+    def told(self) -> Swept:
+        if not self.times:
+            return self.swept
+        samples = len(self.times) if self.repeats else self.swept.samples
+        return self.swept.model_copy(update={"seconds": statistics.median(self.times), "samples": samples})
 
 
 @dataclass(slots=True)
@@ -77,8 +96,10 @@ class _Sweep:
     late: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        for shape in self.planned.shapes:
-            self.emission.event(self._shape(shape))
+        trials = [self._shape(shape) for shape in self.planned.shapes]
+        self._repeat([trial for trial in trials if trial.repeats])
+        for trial in trials:
+            self.emission.event(trial.told())
         if self.late:
             names = ", ".join(self.late)
             message = f"No time was left for these shapes (the run has {self.request.deadline_seconds:g} s): {names}"
@@ -87,27 +108,28 @@ class _Sweep:
             message = "none of the shapes can be launched"
             self.emission.diagnosed([_told("error", "sweep", message, "sweep.blocks")])
 
-    def _shape(self, shape: Shape) -> Swept:
+    def _shape(self, shape: Shape) -> _Trial:
         if shape.refusals:
-            return self._swept(shape, "refused", shape.refusals)
-        left = self.begin + self.request.deadline_seconds - time.perf_counter()
+            return _Trial(shape, self._swept(shape, "refused", shape.refusals))
         if self.lost_at:
-            reason = f"a defect at {self.lost_at} took the GPU's context along"
-        elif left <= 0:
-            reason = "the time of the run was up"
-        elif self._lacks_code(shape):
-            reason = "no time was left to make its code"
-        else:
-            return self._try(shape, left / sum(item.index >= shape.index for item in self.planned.possible))
-        if not self.lost_at:
-            self.late.append(shape.label)
-        return self._not_run(shape, reason)
+            return _Trial(shape, self._not_run(shape, f"a defect at {self.lost_at} took the GPU's context along"))
+        if time.perf_counter() < self._end and not self._lacks_code(shape):
+            return self._try(shape)
+        self.late.append(shape.label)
+        late = time.perf_counter() >= self._end
+        return _Trial(
+            shape, self._not_run(shape, "the time of the run was up" if late else "no time was left to make its code")
+        )
+
+    @property
+    def _end(self) -> float:
+        return self.begin + self.request.deadline_seconds
 
     def _lacks_code(self, shape: Shape) -> bool:
         return self.request.device == "emulator" and _code_name(self.planned.launch(shape)) not in self.blobs
 
-    def _try(self, shape: Shape, share_seconds: float) -> Swept:
-        """Runs a shape, and again for its time while that takes less than its share of what is left."""
+    def _try(self, shape: Shape) -> _Trial:
+        """The first run of a shape, whose results count."""
         start = time.perf_counter()
         heard = Overheard(None if self.told else self.emission)
         with self._device(shape) as device:
@@ -116,25 +138,19 @@ class _Sweep:
             same, differs_at = self._leave(runner, finished)
             clock, name, kind = device.clock, device.name, device.kind
         if not finished:
-            return self._ended(shape, heard, name, kind)
+            return _Trial(shape, self._ended(shape, heard, name, kind))
         total = runner.totals[self.planned.step]
-        times, samples = [total.seconds], 1
-        if total.repeated is not None:
-            times, samples = [total.repeated.warm], total.repeated.samples
-        else:
-            times += self._again(shape, start, share_seconds)
-            samples = len(times)
-        return self._swept(shape, "ran", heard.as_diagnostics()).model_copy(
-            update={
-                "occupancy": heard.launched[self.planned.step].occupancy,
-                "seconds": statistics.median(times),
-                "samples": samples,
-                "clock": clock,
-                "device_name": name,
-                "same_as_first": same,
-                "differs_at": differs_at,
-            }
-        )
+        told = {
+            "occupancy": heard.launched[self.planned.step].occupancy,
+            "clock": clock,
+            "device_name": name,
+            "same_as_first": same,
+            "differs_at": differs_at,
+            "samples": total.repeated.samples if total.repeated else 1,
+        }
+        swept = self._swept(shape, "ran", heard.as_diagnostics()).model_copy(update=told)
+        times = [total.repeated.warm if total.repeated else total.seconds]
+        return _Trial(shape, swept, times, time.perf_counter() - start, repeats=total.repeated is None)
 
     def _leave(self, runner: StepRunner, finished: bool) -> tuple[bool | None, str]:
         """Tells the results of the first shape; compares those of others with the first one that ran."""
@@ -153,21 +169,23 @@ class _Sweep:
                 return False, f"{name}[{', '.join(map(str, index))}]"
         return (True, "") if read else (None, "")
 
-    def _again(self, shape: Shape, start: float, share_seconds: float) -> Iterator[float]:
-        """Times of further runs."""
-        slowest, runs = time.perf_counter() - start, 1
-        while runs < MOST_RUNS:
-            before = time.perf_counter()
-            spent = before - start
-            if spent + slowest > share_seconds or (runs >= LEAST_RUNS and spent > ENOUGH_SECONDS):
+    def _repeat(self, trials: list[_Trial]) -> None:
+        """Runs all shapes in turn again, so that what else the machine does meets them alike."""
+        start = time.perf_counter()
+        for runs in range(1, MOST_RUNS):
+            if runs >= LEAST_RUNS and time.perf_counter() - start > ENOUGH_SECONDS:
                 return
-            with self._device(shape) as device:
-                runner = self._runner(shape, device, Overheard(None))
-                if not runner.execute():
-                    return
-            yield runner.totals[self.planned.step].seconds
-            runs += 1
-            slowest = max(slowest, time.perf_counter() - before)
+            for trial in list(trials):
+                before = time.perf_counter()
+                if before + 1.5 * trial.cost > self._end:
+                    continue
+                with self._device(trial.shape) as device:
+                    runner = self._runner(trial.shape, device, Overheard(None))
+                    if not runner.execute():
+                        trials.remove(trial)
+                        continue
+                trial.times.append(runner.totals[self.planned.step].seconds)
+                trial.cost = max(trial.cost, time.perf_counter() - before)
 
     @contextmanager
     def _device(self, shape: Shape) -> Iterator[Device]:
