@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -22,11 +22,11 @@ from engine.steps import StepRunner
 from engine.values.dtypes import Array
 from engine.values.results import first_difference
 from protocol.base import FieldError
-from protocol.diagnostics import Diagnostic
+from protocol.diagnostics import Diagnostic, Severity
 from protocol.events import DeviceKind, Timed
 from protocol.frames import object_key
 from protocol.run import LaunchRequest
-from protocol.sweep import Swept
+from protocol.sweep import State, Swept
 
 LEAST_RUNS = 3
 MOST_RUNS = 9
@@ -221,23 +221,21 @@ class _Sweep:
         message = f"{shape.label} was not run: {reason}"
         return self._swept(shape, "not-run", [_told("warning", "sweep", message, f"sweep.blocks.{shape.index}")])
 
-    def _swept(self, shape: Shape, state: str, diagnostics: object) -> Swept:
+    def _swept(self, shape: Shape, state: State, diagnostics: Sequence[Diagnostic]) -> Swept:
         launch = self.planned.launch(shape)
         computed = None
         if state != "refused":
             resources, shared = launch.entry.resources, launch.dynamic_shared_bytes
             computed = occupancy(self.request.run.architecture, resources, shape.grid, shape.block, shared)
-        return Swept.model_validate(
-            {
-                "index": shape.index,
-                "step": self.planned.step,
-                "block": shape.block,
-                "grid": shape.grid,
-                "state": state,
-                "occupancy": computed,
-                "registers": launch.entry.resources.registers,
-                "diagnostics": diagnostics,
-            }
+        return Swept(
+            index=shape.index,
+            step=self.planned.step,
+            block=shape.block,
+            grid=shape.grid,
+            state=state,
+            occupancy=computed,
+            registers=launch.entry.resources.registers,
+            diagnostics=tuple(diagnostics),
         )
 
 
@@ -246,6 +244,5 @@ def _code_name(launch: PlannedLaunch) -> str:
     return f"object:{object_key(launch.entry.name, launch.block)}"
 
 
-def _told(severity: str, code: str, message: str, field: str) -> Diagnostic:
-    fields = {"severity": severity, "code": code, "message": message, "field": field, "origin": "launch"}
-    return Diagnostic.model_validate(fields)
+def _told(severity: Severity, code: str, message: str, field: str) -> Diagnostic:
+    return Diagnostic(severity=severity, code=code, message=message, field=field, origin="launch")

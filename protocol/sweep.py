@@ -13,6 +13,8 @@ from protocol.launch import Cover, Dim3, LaunchConfig, Step, dim3, resolve_grid,
 
 MAX_SHAPES = 32
 
+State = Literal["ran", "refused", "failed", "not-run"]
+
 
 class Sweep(Model):
     """Runs all steps once for every block shape, each time from the buffers' initial values.
@@ -35,7 +37,7 @@ class Swept(Model):
     step: str
     block: tuple[int, int, int]
     grid: tuple[int, int, int]
-    state: Literal["ran", "refused", "failed", "not-run"]
+    state: State
     """refused: no launch of this shape is possible; failed: the kernel met a defect; not-run: the time was up."""
     occupancy: Occupancy | None = None
     """None where the shape is refused."""
