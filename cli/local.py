@@ -18,7 +18,8 @@ from protocol.result import RunResult, fold
 from protocol.run import CompileRequest, OccupancyQuestion, RunRequest
 from sandbox import inspection, pipeline
 from sandbox.gpus import Gpu
-from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
+from sandbox.launcher import Sandbox, SandboxUnavailable
+from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
 from sandbox.stores import FolderCache, Stores
 from store.settings import Settings
@@ -71,8 +72,8 @@ def opened(gpu: Gpu | None = None) -> Iterator[Local]:
             f"the data folder {settings.data_dir}: {error.strerror} (WARPYARD_DATA_DIR names another)"
         ) from None
     limits = PipelineLimits(
-        compile=JobLimits(wall=settings.compile_wall_seconds, memory=settings.job_memory_bytes),
-        launch=JobLimits(wall=settings.run_wall_seconds, memory=settings.job_memory_bytes),
+        compile=limits_for(settings.compile_wall_seconds, settings.job_memory_bytes),
+        launch=limits_for(settings.run_wall_seconds, settings.job_memory_bytes),
     )
     try:
         launch = "launch" if gpu is None else "launch-gpu"

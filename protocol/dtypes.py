@@ -1,7 +1,9 @@
 """Element types of scalars and buffers, and the exact reading of a number written as text."""
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 DType = Literal[
     "bool",
@@ -44,7 +46,7 @@ INTEGER_BITS: dict[str, tuple[int, bool]] = {
 }
 """dtype -> (width in bits, signed)."""
 
-Number = bool | int | float | str
+Number = bool | int | float | Annotated[str, StringConstraints(max_length=400)]
 """A number in a request. Text carries what JSON cannot: 64-bit integers, 'nan', 'inf', '-inf', '1+2j', '0xff'."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -28,6 +29,12 @@ class JobLimits:
             value = getattr(self, field.name)
             if not value > 0:
                 raise ValueError(f"{field.name} must be positive, not {value!r}")
+
+
+def limits_for(wall: float, memory: int) -> JobLimits:
+    """CPU time for every thread of a job during its wall time, so that more processors do not shorten a run."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return JobLimits(wall=wall, cpu=wall * (processors + 1), memory=memory)
 
 
 @dataclass(frozen=True, slots=True)

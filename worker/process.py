@@ -22,7 +22,8 @@ from celery.signals import setup_logging, worker_shutting_down
 from sandbox import inspection, pipeline
 from sandbox.gpus import Gpu
 from sandbox.keys import processor_key, toolchain_key
-from sandbox.launcher import JobLimits, Sandbox
+from sandbox.launcher import Sandbox
+from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
 from sandbox.stores import Stores
 from store.blobs import open_blobs
@@ -35,7 +36,7 @@ from store.identifiers import new_id
 from store.keys import COMPILE_QUEUE
 from store.settings import Settings
 from store.workers import Worker
-from worker.devices import offered_devices, processors
+from worker.devices import offered_devices
 from worker.gpu_lease import GpuLease, GpuTaken
 from worker.inspections import Inspections
 from worker.opening import open_sandbox
@@ -84,8 +85,8 @@ def serve(
             canaries=box.report.canaries,
         )
         limits = PipelineLimits(
-            compile=job_limits(settings.compile_wall_seconds, settings),
-            launch=job_limits(settings.run_wall_seconds, settings),
+            compile=limits_for(settings.compile_wall_seconds, settings.job_memory_bytes),
+            launch=limits_for(settings.run_wall_seconds, settings.job_memory_bytes),
         )
         runs = Runs(
             Claims(client, engine, settings),
@@ -112,11 +113,6 @@ def serve(
         )
         stack.enter_context(Presence(client, worker, settings.worker_ttl))
         return consume(celery, name, queues, slots, stopping)
-
-
-def job_limits(wall: float, settings: Settings) -> JobLimits:
-    """CPU time for every thread of a job during its wall time, so that more processors do not shorten a run."""
-    return JobLimits(wall=wall, cpu=wall * (processors() + 1), memory=settings.job_memory_bytes)
 
 
 def register(celery: Celery, runs: Runs, inspections: Inspections) -> None:

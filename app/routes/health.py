@@ -38,7 +38,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing"}})
 async def readyz(service: Served, response: Response) -> Readiness:
-    """Runs can be taken: the queue, the database and the blobs answer, and a worker lives."""
+    """Runs can be taken and sources compiled: queue, database and blobs answer, and workers live for both."""
     probes = {"queue": _queue, "database": _database, "blobs": _blobs, "workers": _workers}
     results = await asyncio.gather(*(_reason(probe(service)) for probe in probes.values()))
     checks = dict(zip(probes, results, strict=True))
@@ -87,9 +87,12 @@ async def _blobs(service: Service) -> str:
 
 async def _workers(service: Service) -> str:
     workers = await service.workers()
-    if offered(workers):
-        return "ok"
-    return " ".join(sorted({worker.refuses for worker in workers if worker.refuses})) or "no worker lives"
+    refusals = " ".join(sorted({worker.refuses for worker in workers if worker.refuses}))
+    if not offered(workers):
+        return refusals or "no worker lives"
+    if not any(worker.compiles and not worker.refuses for worker in workers):
+        return refusals or "no worker compiles what is typed"
+    return "ok"
 
 
 async def _shared(service: Service) -> CollectorRegistry:

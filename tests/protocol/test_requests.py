@@ -83,6 +83,7 @@ FAULTS = [
     (buffer(shape=["7"]), "buffers.0.shape.0", "valid integer"),
     (buffer(shape=[1 << 40]), "buffers.0", "the limit is 1,073,741,824"),
     (buffer(dtype="float8"), "buffers.0.dtype", "float16"),
+    (launch(arguments=[{"kind": "scalar", "value": "9" * 500}]), "steps.0.arguments.0.value", "at most 400"),
     (buffer(name="2x"), "buffers.0.name", "pattern"),
     (buffer(role="output"), "buffers.0.role", "inout"),
     (buffer(init={"kind": "ones"}), "buffers.0.init", "zeros"),

@@ -12,16 +12,16 @@ import pytest
 import redis
 
 from sandbox.launcher import SandboxUnavailable
+from sandbox.limits import limits_for
 from store.settings import Settings
 from store.workers import Worker
 from tests.service.harness import ROOT, quiet
 from worker import opening
 from worker.devices import processors
-from worker.process import job_limits
 
 
 def test_more_processors_do_not_shorten_a_run() -> None:
-    limits = job_limits(8.0, Settings(job_memory_bytes=1 << 20))
+    limits = limits_for(8.0, 1 << 20)
     assert (limits.wall, limits.memory) == (8.0, 1 << 20)
     assert limits.cpu >= 8.0 * processors()
     assert processors() == len(os.sched_getaffinity(0))
