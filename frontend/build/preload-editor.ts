@@ -1,5 +1,9 @@
-/** The editor is a lazy chunk so that the shell paints first; preloading lets both download at once. */
-import type { Plugin } from 'vite';
+/** What the page needs at once but would ask for late: the lazy editor, and the fonts that the style sheet names. */
+import type { HtmlTagDescriptor, Plugin } from 'vite';
+
+function preload(file: string, attrs: Record<string, string>): HtmlTagDescriptor {
+  return { tag: 'link', attrs: { ...attrs, crossorigin: true, href: `/${file}` }, injectTo: 'head' };
+}
 
 export function preloadEditor(): Plugin {
   return {
@@ -8,13 +12,16 @@ export function preloadEditor(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(html, context) {
-        const editor = Object.values(context.bundle ?? {}).find(
+        const bundle = context.bundle ?? {};
+        const editor = Object.values(bundle).find(
           (chunk) => chunk.type === 'chunk' && chunk.facadeModuleId?.endsWith('/editor/Editor.svelte'),
         );
-        if (editor?.type !== 'chunk') return [];
-        return [editor.fileName, ...editor.imports]
-          .filter((file) => !html.includes(file))
-          .map((file) => ({ tag: 'link', attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` }, injectTo: 'head' }));
+        const modules = editor?.type === 'chunk' ? [editor.fileName, ...editor.imports].filter((file) => !html.includes(file)) : [];
+        const fonts = Object.keys(bundle).filter((file) => file.endsWith('.woff2'));
+        return [
+          ...modules.map((file) => preload(file, { rel: 'modulepreload' })),
+          ...fonts.map((file) => preload(file, { rel: 'preload', as: 'font', type: 'font/woff2' })),
+        ];
       },
     },
   };

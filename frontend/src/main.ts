@@ -16,4 +16,6 @@ window.trustedTypes?.createPolicy('default', {
   },
 });
 
-mount(App, { target: document.getElementById('app')! });
+const target = document.getElementById('app')!;
+target.replaceChildren();
+mount(App, { target });

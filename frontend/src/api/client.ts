@@ -49,7 +49,9 @@ function inWords(status: number, problem: ProblemBody, retryAfter: number | null
   return text;
 }
 
-async function call<T>(path: string, init: RequestInit = {}): Promise<T> {
+export type ExportFormat = 'cupy' | 'cu';
+
+async function answer(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(path, init);
@@ -66,8 +68,10 @@ async function call<T>(path: string, init: RequestInit = {}): Promise<T> {
     const retryAfter = Number.isFinite(seconds) ? seconds : null;
     throw new ApiError(inWords(response.status, problem, retryAfter), response.status, problem.errors ?? [], retryAfter);
   }
-  return (await response.json()) as T;
+  return response;
 }
+
+const call = async <T>(path: string, init: RequestInit = {}): Promise<T> => (await (await answer(path, init)).json()) as T;
 
 function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   return call<T>(path, {
@@ -85,6 +89,12 @@ export const api = {
   storedRun: (id: string) => call<StoredRun>(`/api/runs/${segment(id)}`),
   cancel: (id: string) => call<unknown>(`/api/runs/${segment(id)}`, { method: 'DELETE' }),
   compile: (request: InspectRequest, signal?: AbortSignal) => post<InspectReport>('/api/compile', request, signal),
+  /** A run as a program of one file, with the name that the service gives it. */
+  exported: async (id: string, format: ExportFormat): Promise<{ blob: Blob; name: string }> => {
+    const response = await answer(`/api/runs/${segment(id)}/export?format=${format}`);
+    const named = /filename="?([\w.-]+)"?/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+    return { blob: await response.blob(), name: named ?? (format === 'cupy' ? 'kernel.py' : 'kernel.cu') };
+  },
   upload: (file: Blob) =>
     call<UploadedArray>('/api/uploads', {
       method: 'POST',

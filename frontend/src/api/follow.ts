@@ -14,6 +14,7 @@ const KINDS: Record<RunEvent['kind'], true> = {
   timed: true,
   'buffer-read': true,
   checked: true,
+  swept: true,
   finished: true,
 };
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 aaf2a48b714bc25fc18f7fa64ff82fcbf6836c4eb69bc9ffb138094ee8a3cc49
+// Made by `npm run types` from the protocol's models; sha256 e5d1cdb60abb662f613f8199d7d7de754e962058ce2ca0b366a7aa39e241bf2f
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -135,10 +135,31 @@ export interface components {
         /**
          * Checked
          * @description A check of the request, passed or with the first element that differs (in row-major order).
+         *
+         *     A NumPy reference is told once for each buffer that it defines.
          */
         Checked: {
+            /**
+             * Block
+             * @default null
+             */
+            block?: [
+                number,
+                number,
+                number
+            ] | null;
             /** Buffer */
             buffer: string;
+            /**
+             * Check
+             * @default null
+             */
+            check?: number | null;
+            /**
+             * Compared
+             * @default true
+             */
+            compared?: boolean;
             /**
              * Differing
              * @default 0
@@ -171,6 +192,20 @@ export interface components {
             message?: string;
             /** Passed */
             passed: boolean;
+            /**
+             * Step
+             * @default
+             */
+            step?: string;
+            /**
+             * Thread
+             * @default null
+             */
+            thread?: [
+                number,
+                number,
+                number
+            ] | null;
         };
         /**
          * Compiled
@@ -464,7 +499,7 @@ export interface components {
             /** At */
             at: number;
             /** Event */
-            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Checked"] | components["schemas"]["Finished"];
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Finished"];
             /** Id */
             id: string;
         };
@@ -529,6 +564,11 @@ export interface components {
              * @default null
              */
             access?: ("read" | "write" | "atomic") | null;
+            /**
+             * Advice
+             * @default false
+             */
+            advice?: boolean;
             /**
              * Block
              * @default null
@@ -860,6 +900,41 @@ export interface components {
             name?: string | null;
         };
         /**
+         * NumpyReference
+         * @description After the last step each of `buffers` must hold what `text`, Python code, assigns to its name.
+         *
+         *     The code sees every buffer as a NumPy array of its dtype (bfloat16 by ml_dtypes) and shape with its values before
+         *     the run, named as in the request; a buffer that starts uninitialised has no name until the code assigns it. It
+         *     sees the scalars of the launches as NumPy scalars, and vectors as arrays, under the names of the kernel's
+         *     parameters (of two launches that differ the first one counts), and `np`, `numpy` and `ml_dtypes`. To every buffer
+         *     that it is to check it assigns an array, or changes it in place: of the buffer's shape, and of a dtype whose
+         *     numbers the buffer's can hold (float64 and int64 for float32, int64 for uint8, not float for int).
+         *
+         *     |got − want| ≤ relative·|want| + absolute, as in numpy.allclose, NaN equals NaN; integers and bool must be equal.
+         */
+        NumpyReference: {
+            /**
+             * Absolute
+             * @default 1e-8
+             */
+            absolute?: number;
+            /** Buffers */
+            buffers: string[];
+            /**
+             * Kind
+             * @default numpy
+             * @constant
+             */
+            kind?: "numpy";
+            /**
+             * Relative
+             * @default 0.00001
+             */
+            relative?: number;
+            /** Text */
+            text: string;
+        };
+        /**
          * Occupancy
          * @description Theoretical occupancy of one launch on one SM of an architecture, and how its grid fills a GPU.
          */
@@ -1099,7 +1174,7 @@ export interface components {
         };
         /**
          * RunRequest
-         * @description A whole run: source, options, buffers, steps and checks.
+         * @description A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes.
          */
         RunRequest: {
             /**
@@ -1117,13 +1192,18 @@ export interface components {
              * Checks
              * @default []
              */
-            checks?: components["schemas"]["Equals"][];
+            checks?: (components["schemas"]["Equals"] | components["schemas"]["NumpyReference"])[];
             /**
              * Device
              * @description auto, emulator, gpu, or gpu:<type> such as gpu:h200
              * @default auto
              */
             device?: string;
+            /**
+             * Instruments
+             * @default []
+             */
+            instruments?: ("checks" | "counters")[];
             /**
              * @default {
              *       "defines": [],
@@ -1142,6 +1222,8 @@ export interface components {
             source: components["schemas"]["Source"];
             /** Steps */
             steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            /** @default null */
+            sweep?: components["schemas"]["Sweep"] | null;
         };
         /**
          * RunResult
@@ -1216,6 +1298,11 @@ export interface components {
              * @enum {string}
              */
             state?: "queued" | "running" | "finished";
+            /**
+             * Sweep
+             * @default []
+             */
+            sweep?: components["schemas"]["Swept"][];
             /**
              * Timings
              * @default []
@@ -1350,6 +1437,94 @@ export interface components {
             second: string;
         };
         /**
+         * Sweep
+         * @description Runs all steps once for every block shape, each time from the buffers' initial values.
+         *
+         *     The shape takes the place of the block in one launch step. Its grid follows (`swept_grid`). What the run reads
+         *     back, checks and prints is of the first shape that can run.
+         */
+        Sweep: {
+            /** Blocks */
+            blocks: number[][];
+            /**
+             * Step
+             * @default null
+             */
+            step?: string | null;
+        };
+        /**
+         * Swept
+         * @description How one block shape of a sweep did.
+         */
+        Swept: {
+            /** Block */
+            block: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * Clock
+             * @default wall
+             * @enum {string}
+             */
+            clock?: "wall" | "gpu-events";
+            /**
+             * Device Name
+             * @default
+             */
+            device_name?: string;
+            /**
+             * Diagnostics
+             * @default []
+             */
+            diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Differs At
+             * @default
+             */
+            differs_at?: string;
+            /** Grid */
+            grid: [
+                number,
+                number,
+                number
+            ];
+            /** Index */
+            index: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "swept";
+            /** @default null */
+            occupancy?: components["schemas"]["Occupancy"] | null;
+            /** Registers */
+            registers: number;
+            /**
+             * Same As First
+             * @default null
+             */
+            same_as_first?: boolean | null;
+            /**
+             * Samples
+             * @default 0
+             */
+            samples?: number;
+            /**
+             * Seconds
+             * @default null
+             */
+            seconds?: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ran" | "refused" | "failed" | "not-run";
+            /** Step */
+            step: string;
+        };
+        /**
          * Timed
          * @description Time of one stage. Only `gpu-events` is GPU time; the emulator's is `wall` time of a CPU.
          */
@@ -1396,7 +1571,7 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "run" | "transfer" | "total";
+            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "reference" | "run" | "transfer" | "total";
             /**
              * Step
              * @default

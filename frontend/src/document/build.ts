@@ -1,6 +1,7 @@
 /** A draft as a request, with every fault at its field's path in that request. */
 import type {
   Argument,
+  Check,
   DeviceBuffer,
   Entry,
   FieldProblem,
@@ -206,6 +207,27 @@ function buildOptions(draft: Draft, faults: Faults): NonNullable<RunRequest['opt
   return { standard, fast_math: fastMath, fmad, max_registers: limit, defines: named };
 }
 
+function tolerance(text: string): Read<number> {
+  const read = finite(text);
+  return read.ok && read.value < 0 ? { ok: false, message: 'A tolerance is at least 0.' } : read;
+}
+
+function buildChecks(draft: Draft, names: ReadonlySet<string>, faults: Faults): Check[] {
+  const { at, text, buffers, relative, absolute } = draft.reference;
+  if (!text.trim()) return draft.checks;
+  const path = `checks.${at}`;
+  const unknown = buffers.find((name) => !names.has(name) && !draft.buffers.some((buffer) => buffer.kept && buffer.name === name));
+  if (unknown) faults.say(`${path}.buffers`, `The kernel has no buffer called ${unknown} any more.`);
+  if (!buffers.length) faults.say(`${path}.buffers`, 'Choose the buffers that the reference gives.');
+  return draft.checks.toSpliced(at, 0, {
+    kind: 'numpy',
+    text,
+    buffers,
+    relative: faults.take(`${path}.relative`, tolerance(relative), 0),
+    absolute: faults.take(`${path}.absolute`, tolerance(absolute), 0),
+  });
+}
+
 /** The request of a draft. Where `problems` is not empty it must not be sent. */
 export function build(draft: Draft, entries: readonly Entry[] = []): Built {
   const faults = new Faults();
@@ -219,8 +241,9 @@ export function build(draft: Draft, entries: readonly Entry[] = []): Built {
     architecture: draft.architecture,
     buffers: sent.map((buffer, index) => buildBuffer(buffer, `buffers.${index}`, faults)),
     steps: draft.steps.map((step, index) => buildStep(step, entries, `steps.${index}`, faults)),
-    checks: draft.checks,
+    checks: buildChecks(draft, names, faults),
     device: draft.device,
+    instruments: draft.instruments,
   };
   return {
     request,

@@ -1,5 +1,5 @@
 /** What is being edited: a share payload in which everything typed is kept as text, valid or not. */
-import type { BufferView, Check, DType, Role } from '../api/types';
+import type { BufferView, Check, DType, Instrument, Role, Sweep } from '../api/types';
 
 export type InitKind =
   | 'zeros' | 'full' | 'arange' | 'linspace' | 'uniform' | 'normal' | 'integers' | 'formula' | 'literals' | 'uninitialised'
@@ -76,6 +76,16 @@ export interface OptionsDraft {
   defines: { name: string; value: string }[];
 }
 
+/** A NumPy reference, as typed. */
+export interface ReferenceDraft {
+  /** Its place among the checks of the request. */
+  at: number;
+  text: string;
+  buffers: string[];
+  relative: string;
+  absolute: string;
+}
+
 export interface Draft {
   title: string;
   source: string;
@@ -85,7 +95,13 @@ export interface Draft {
   device: string;
   buffers: BufferDraft[];
   steps: StepDraft[];
+  /** Those that the page does not edit. */
   checks: Check[];
+  /** Not sent while its text is empty. */
+  reference: ReferenceDraft;
+  instruments: Instrument[];
+  /** Block shapes that the document came with. */
+  sweep: Sweep | null;
 }
 
 export const INIT_FIELDS: Record<InitKind, { field: string; label: string; start: string }[]> = {
@@ -142,6 +158,8 @@ export function fieldText(buffer: BufferDraft, field: string, kind: InitKind = b
   const spec = INIT_FIELDS[kind].find((entry) => entry.field === field);
   return buffer.fields[`${kind}.${field}`] ?? spec?.start ?? '';
 }
+
+export const newReference = (at = 0): ReferenceDraft => ({ at, text: '', buffers: [], relative: '1e-5', absolute: '1e-8' });
 
 export const newView = (): Required<BufferView> => ({ shown_as: 'auto', palette: 'viridis', logarithmic: false });
 

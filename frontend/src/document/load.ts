@@ -1,12 +1,14 @@
 /** A payload as a draft. */
-import type { Argument, DeviceBuffer, SharePayload, Step } from '../api/types';
+import type { Argument, Check, DeviceBuffer, NumpyReference, SharePayload, Step } from '../api/types';
 import {
   type ArgumentDraft,
   type BufferDraft,
   type Draft,
   type LaunchDraft,
+  newReference,
   newView,
   nextKey,
+  type ReferenceDraft,
   type StepDraft,
   walkSteps,
 } from './draft';
@@ -75,7 +77,7 @@ function loadFields(buffer: DeviceBuffer): Record<string, string> {
 
 /** Names of the buffers that steps and checks speak of. */
 export function referenced(draft: Pick<Draft, 'steps' | 'checks'>): Set<string> {
-  const names = new Set(draft.checks.map((check) => check.buffer));
+  const names = new Set(draft.checks.flatMap((check) => ('buffer' in check ? [check.buffer] : check.buffers)));
   for (const [, step] of walkSteps(draft.steps)) {
     if (step.kind === 'swap') names.add(step.first).add(step.second);
     else if (step.kind === 'fill') names.add(step.buffer);
@@ -85,6 +87,15 @@ export function referenced(draft: Pick<Draft, 'steps' | 'checks'>): Set<string> 
     }
   }
   return names;
+}
+
+/** The first NumPy reference is edited on the page; every other check stays as it came. */
+function loadChecks(checks: readonly Check[]): { checks: Check[]; reference: ReferenceDraft } {
+  const at = checks.findIndex(({ kind }) => kind === 'numpy');
+  if (at < 0) return { checks: [...checks], reference: newReference(checks.length) };
+  const { text, buffers, relative = 1e-5, absolute = 1e-8 } = checks[at] as NumpyReference;
+  const reference = { at, text, buffers: [...buffers], relative: writeNumber(relative), absolute: writeNumber(absolute) };
+  return { checks: checks.toSpliced(at, 1), reference };
 }
 
 export function loadPayload(payload: SharePayload): Draft {
@@ -105,7 +116,9 @@ export function loadPayload(payload: SharePayload): Draft {
     device: request.device ?? 'auto',
     buffers: [],
     steps: request.steps.map(loadStep),
-    checks: request.checks ?? [],
+    ...loadChecks(request.checks ?? []),
+    instruments: [...(request.instruments ?? [])],
+    sweep: request.sweep ?? null,
   };
   const used = referenced(draft);
   draft.buffers = (request.buffers ?? []).map((buffer): BufferDraft => ({

@@ -35,7 +35,7 @@ export function wording(diagnostic: Diagnostic): string {
 
 export function diagnosticMarks(doc: Text, diagnostics: readonly Diagnostic[]): Mark[] {
   return diagnostics.flatMap((diagnostic): Mark[] => {
-    const range = diagnostic.span && rangeOf(doc, diagnostic.span);
+    const range = diagnostic.span && diagnostic.file !== 'reference' && rangeOf(doc, diagnostic.span);
     if (!range) return [];
     return [{ ...range, severity: SEVERITY[diagnostic.severity], source: diagnostic.origin ?? 'compiler', message: wording(diagnostic) }];
   });
@@ -44,6 +44,6 @@ export function diagnosticMarks(doc: Text, diagnostics: readonly Diagnostic[]): 
 export function findingMarks(doc: Text, findings: readonly Found[], actions: Action[] = []): Mark[] {
   return findings.flatMap((finding): Mark[] => {
     const range = finding.span && rangeOf(doc, finding.span);
-    return range ? [{ ...range, severity: 'error', source: 'this run', message: finding.message, actions }] : [];
+    return range ? [{ ...range, severity: finding.advice ? 'info' : 'error', source: 'this run', message: finding.message, actions }] : [];
   });
 }

@@ -3,7 +3,7 @@ import type { EventRecord, RunResult } from '../api/types';
 
 export const MAX_PRINTED_CHARACTERS = 1 << 20;
 
-type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks'>;
+type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep'>;
 type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled'>;
 type Filled<T> = { [K in keyof T]-?: NonNullable<T[K]> };
 
@@ -15,6 +15,7 @@ const noLists = (): Filled<Lists> => ({
   timings: [],
   buffers: [],
   checks: [],
+  sweep: [],
 });
 
 /** Text up to a number of code points, counted as Python does. */
@@ -85,6 +86,9 @@ export class Fold {
         break;
       case 'checked':
         this.lists.checks.push(event);
+        break;
+      case 'swept':
+        this.lists.sweep.push(event);
         break;
       case 'finished':
         this.scalars.verdict = event.verdict;

@@ -21,6 +21,7 @@ const NAMES: Record<Timed['stage'], string> = {
   setup: 'Set up',
   run: 'Run',
   transfer: 'Transfer',
+  reference: 'Reference',
   total: 'Total',
 };
 
@@ -32,10 +33,11 @@ const MEANINGS: Record<Timed['stage'], string> = {
   setup: 'allocating and filling the buffers',
   run: 'executing the launches',
   transfer: 'reading the buffers back',
+  reference: 'the NumPy reference of the checks',
   total: 'from taking the run up to its end',
 };
 
-const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'transfer', 'total'];
+const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'transfer', 'reference', 'total'];
 
 export const emulated = (result: RunResult): boolean => (result.launches ?? []).some(({ device }) => device === 'emulator');
 

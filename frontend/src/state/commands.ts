@@ -1,7 +1,7 @@
 /** What the page can do, by name: the command palette and the keyboard share this list. */
-import { api, ApiError } from '../api/client';
+import { api, ApiError, type ExportFormat } from '../api/client';
 import type { Example } from '../api/types';
-import { saveSource } from './files';
+import { download, saveSource } from './files';
 import { run } from './run.svelte';
 import { TABS, type Tab, ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
@@ -25,9 +25,14 @@ export function commands(openFile: () => void): Command[] {
     run.busy
       ? { name: 'Cancel the run', act: () => void run.cancel() }
       : { name: 'Run the kernel', keys: `${modifier} ↵`, act: () => void run.start() },
+    { name: 'Try block sizes', keys: `${modifier} ⇧ ↵`, act: () => void import('./sizes.svelte').then(({ sizes }) => sizes.start()) },
     ...TABS.map(tab),
     { name: 'Open examples', act: openLibrary },
+    { name: 'Open the run history', act: () => ((ui.drawer = 'history'), (ui.pane = 'library')) },
     { name: 'Share this kernel', act: () => (ui.dialog = 'share') },
+    { name: 'Save this run as a CuPy script', act: () => void takeAway('cupy') },
+    { name: 'Save this run as a .cu with main()', act: () => void takeAway('cu') },
+    ...(workspace.origin.share ? [{ name: 'Show what differs from the link', act: () => void (ui.dialog = 'fork') }] : []),
     { name: 'Open a .cu file', keys: `${modifier} O`, act: openFile },
     { name: 'Save the source as a .cu file', keys: `${modifier} S`, act: saveSource },
     { name: 'Discard my edits', act: () => workspace.reset() },
@@ -37,8 +42,23 @@ export function commands(openFile: () => void): Command[] {
 }
 
 export function openLibrary(): void {
-  ui.drawer = true;
+  ui.drawer = 'examples';
   ui.pane = 'library';
+}
+
+/** Saves the run that is shown as a program of one file. */
+export async function takeAway(format: ExportFormat): Promise<void> {
+  if (!run.id) {
+    ui.say('Run the kernel first: the program is made of a run.', true);
+    return;
+  }
+  try {
+    const { blob, name } = await api.exported(run.id, format);
+    download(blob, name);
+    ui.say(`${name} is saved.`);
+  } catch (error) {
+    ui.say(error instanceof Error ? error.message : String(error), true);
+  }
 }
 
 /** Makes a link of the document; null where the form has a fault or the service refuses. */
@@ -57,6 +77,6 @@ export async function share(): Promise<{ url: string } | { failure: string }> {
 export function openExample(example: Example): void {
   run.forget();
   history.pushState(null, '', `/#example=${encodeURIComponent(example.id)}`);
-  workspace.open(example.payload, { key: `example:${example.id}`, share: null });
+  workspace.open(example.payload, { key: `example:${example.id}`, share: null, parent: null });
   ui.pane = 'code';
 }

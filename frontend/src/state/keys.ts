@@ -20,7 +20,8 @@ function act(event: KeyboardEvent, openFile: () => void): boolean {
   const modified = event.ctrlKey || event.metaKey;
   const key = event.key.toLowerCase();
   const tab = event.altKey && !modified ? TABS[Number(/^Digit([1-9])$/.exec(event.code)?.[1]) - 1] : undefined;
-  if (modified && key === 'enter') void run.start();
+  if (modified && event.shiftKey && key === 'enter') void import('./sizes.svelte').then(({ sizes }) => sizes.start());
+  else if (modified && key === 'enter') void run.start();
   else if (modified && key === 'k') ui.dialog = ui.dialog === 'commands' ? null : 'commands';
   else if (modified && key === 's') saveSource();
   else if (modified && key === 'o') openFile();

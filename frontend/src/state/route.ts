@@ -43,7 +43,7 @@ const sharedId = (): string | null => /^\/k\/([^/]+)\/?$/.exec(location.pathname
 async function openShared(id: string): Promise<boolean> {
   try {
     const share = await api.sharedLink(id);
-    workspace.open(share.payload, { key: `share:${id}`, share: id });
+    workspace.open(share.payload, { key: `share:${id}`, share: id, parent: share.parent });
     return true;
   } catch (error) {
     const missing = error instanceof ApiError && error.status === 404;
@@ -52,9 +52,9 @@ async function openShared(id: string): Promise<boolean> {
   }
 }
 
-/** A run that someone else started, opened by its address. */
-function openRun(request: RunRequest, id: string): void {
-  workspace.open({ title: `Run ${id}`, request }, { key: `run:${id}`, share: null });
+/** A run's own request as the document. */
+export function openRun(request: RunRequest, id: string): void {
+  workspace.open({ title: `Run ${id}`, request }, { key: `run:${id}`, share: null, parent: null });
 }
 
 export async function openAddress(): Promise<void> {
@@ -68,12 +68,27 @@ export async function openAddress(): Promise<void> {
     const wanted = hash.get('example');
     const example = service.examples.find(({ id }) => id === wanted) ?? service.examples[0];
     if (wanted && example?.id !== wanted) ui.say(`There is no example called ${wanted}.`, true);
-    if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null });
-    else workspace.open(STARTER, { key: 'new', share: null });
+    if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null, parent: null });
+    else workspace.open(STARTER, { key: 'new', share: null, parent: null });
   }
   if (runId) {
     const request = await run.reopen(runId);
     // A run of somebody else's comes with what they ran, unless that is what stands here.
     if (request && !own && !sameRequest(request, workspace.built.request)) openRun(request, runId);
   }
+}
+
+/** A run of the history, with the document that it ran unless that stands here already. */
+export async function reopen(id: string): Promise<void> {
+  const request = await run.reopen(id);
+  if (!request) {
+    ui.say('The service does not keep this run any more.', true);
+    return;
+  }
+  const { sweep: _, ...ran } = request;
+  if (!sameRequest(ran, workspace.built.request)) {
+    openRun(request, id);
+    run.standAlone(id);
+  }
+  ui.show(request.sweep ? 'sizes' : 'output');
 }

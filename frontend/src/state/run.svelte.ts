@@ -1,7 +1,7 @@
 /** The run that is shown: sent, followed, folded, and found again after a reload. */
 import { api, ApiError } from '../api/client';
 import { follow } from '../api/follow';
-import type { EventRecord, FieldProblem, RunRequest, RunResult } from '../api/types';
+import type { EventRecord, FieldProblem, RunRequest, RunResult, Sweep } from '../api/types';
 import { Fold, fold } from '../run/fold';
 import { type Mark, markOf } from '../run/phases';
 import { inspection } from './inspection.svelte';
@@ -11,6 +11,8 @@ import { workspace } from './workspace.svelte';
 /** Pause between two redraws while events pour in. */
 const REDRAW_MS = 60;
 const SESSION_KEY = 'warpyard.run';
+/** The run of this tab that was sent from it. */
+const OWN_KEY = 'warpyard.sent';
 
 class RunSession {
   id = $state<string | null>(null);
@@ -23,26 +25,34 @@ class RunSession {
   interrupted = $state(false);
   /** Why nothing runs: offline, too many requests, no worker. */
   failure = $state('');
+  /** The last run of several block shapes, which stays when another run follows. */
+  swept = $state.raw<{ id: string; request: RunRequest; result: RunResult } | null>(null);
+  /** Changes whenever the history has something new. */
+  recorded = $state(0);
   private fold = new Fold();
   private stop: (() => void) | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   busy = $derived(this.sending || (this.id !== null && this.result?.state !== 'finished' && !this.failure));
 
-  async start(): Promise<void> {
+  /** Sends the document; with a sweep, the selected launch runs with each of its block shapes. */
+  async start(sweep: Sweep | null = null): Promise<void> {
     if (this.busy) return;
-    ui.show('output');
+    if (sweep) ui.show('sizes');
+    else ui.show(ui.tab === 'reference' ? 'reference' : 'output');
     this.failure = '';
     this.sending = true;
     try {
       await inspection.caughtUp();
-      const { request, problems } = workspace.built;
+      const { problems } = workspace.built;
+      const request: RunRequest = sweep ? { ...workspace.built.request, sweep } : workspace.built.request;
       if (problems.length) {
         this.refuse(problems);
         return;
       }
       const accepted = await api.run(request);
       this.attach(accepted.id, request, accepted.position);
+      this.record();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.failure = error.message;
@@ -83,9 +93,15 @@ class RunSession {
   forget(): void {
     this.stop?.();
     clearTimeout(this.timer);
-    Object.assign(this, { id: null, request: null, result: null, marks: [], failure: '', interrupted: false, cancelling: false });
+    Object.assign(this, { id: null, request: null, result: null, marks: [], swept: null, failure: '', interrupted: false, cancelling: false });
     sessionStorage.removeItem(SESSION_KEY);
     setHash(null);
+  }
+
+  /** The address leads to the run with the document that it ran, whatever was open before. */
+  standAlone(id: string): void {
+    sessionStorage.removeItem(SESSION_KEY);
+    history.pushState(null, '', `/#run=${encodeURIComponent(id)}`);
   }
 
   /** The run of this browser tab and of the address. */
@@ -98,6 +114,7 @@ class RunSession {
     const first = problems[0]!;
     this.failure = '';
     ui.pane = first.field.startsWith('source') ? 'code' : 'launch';
+    if (/^(checks|sweep)\b/.test(first.field)) ui.show(first.field.startsWith('checks') ? 'reference' : 'sizes');
     const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : '';
     ui.say(`Not sent: ${first.message}${more}`, true);
     requestAnimationFrame(() => document.querySelector<HTMLElement>('.launch [aria-invalid=true]')?.focus());
@@ -115,6 +132,7 @@ class RunSession {
     this.interrupted = false;
     sessionStorage.setItem(SESSION_KEY, id);
     setHash(id);
+    if (request.sweep) this.swept = { id, request, result: this.result };
     this.stop = follow(id, {
       onRecord: (record) => this.take(record),
       onInterrupted: (interrupted) => (this.interrupted = interrupted),
@@ -134,12 +152,32 @@ class RunSession {
   private redraw(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.result = this.fold.result();
-    if (this.result.state !== 'finished') return;
+    this.show(this.fold.result());
+    if (this.result?.state !== 'finished') return;
     this.cancelling = false;
     const errors = (this.result.diagnostics ?? []).filter(({ severity }) => severity === 'error');
     const told = errors.flatMap(({ field, message }) => (field ? [{ field, message }] : []));
     if (told.length) workspace.report(told);
+  }
+
+  private show(result: RunResult): void {
+    this.result = result;
+    if (this.swept && this.swept.id === this.id) this.swept = { ...this.swept, result };
+    // A run of somebody else's, opened by its address, is no run of this browser's.
+    if (result.state === 'finished' && sessionStorage.getItem(OWN_KEY) === this.id) this.record();
+  }
+
+  /** Keeps the run in the browser's history. */
+  private record(): void {
+    const { id, request, result } = this;
+    if (!id || !request) return;
+    sessionStorage.setItem(OWN_KEY, id);
+    const title = workspace.draft.title.trim();
+    const at = Date.now();
+    void import('../history/history').then(({ pastOf, remember }) => {
+      remember(pastOf(id, title, request, result, at));
+      this.recorded++;
+    });
   }
 
   /** The event stream closed for good: the stored result may still tell the end. */
@@ -147,7 +185,7 @@ class RunSession {
     try {
       const stored = await api.storedRun(id);
       if (this.id !== id) return;
-      if (stored.result.state === 'finished') this.result = stored.result;
+      if (stored.result.state === 'finished') this.show(stored.result);
       else this.failure = 'The connection to this run was lost. Reload the page to follow it again.';
     } catch (error) {
       if (this.id === id) this.failure = error instanceof Error ? error.message : String(error);

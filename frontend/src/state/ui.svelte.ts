@@ -1,8 +1,9 @@
 /** What the shell shows: theme, panes, tabs, dialogs and short notices. */
 
-export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing';
+export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference';
 export type Pane = 'code' | 'launch' | 'results' | 'library';
-export type Dialog = 'commands' | 'keys' | 'share';
+export type Dialog = 'commands' | 'keys' | 'share' | 'fork';
+export type Drawer = 'examples' | 'history';
 export type Theme = 'dark' | 'light';
 
 export const TABS: readonly [Tab, string][] = [
@@ -10,6 +11,8 @@ export const TABS: readonly [Tab, string][] = [
   ['occupancy', 'Occupancy'],
   ['ptx', 'PTX'],
   ['timing', 'Timing'],
+  ['sizes', 'Sizes'],
+  ['reference', 'Reference'],
 ];
 
 const THEME_KEY = 'warpyard.theme';
@@ -23,13 +26,15 @@ class Ui {
   theme = $state<Theme>('dark');
   tab = $state<Tab>('output');
   pane = $state<Pane>('code');
-  drawer = $state(false);
+  drawer = $state<Drawer | null>(null);
   dialog = $state<Dialog | null>(null);
   notice = $state<{ text: string; bad: boolean } | null>(null);
   /** A place in the source to show; `turn` makes each wish a new one. */
   jump = $state.raw<{ line: number; column: number; turn: number } | null>(null);
   /** Source line under the pointer or the cursor, 0 for none. */
   hotLine = $state(0);
+  /** A line of the NumPy reference to show. */
+  referenceLine = $state.raw<{ line: number } | null>(null);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   start(): void {
@@ -49,6 +54,17 @@ class Ui {
   show(tab: Tab): void {
     this.tab = tab;
     this.pane = 'results';
+  }
+
+  /** A pane of a narrow screen; “Examples” is never the history that was open before. */
+  openPane(pane: Pane): void {
+    if (pane === 'library' && this.drawer === 'history') this.drawer = 'examples';
+    this.pane = pane;
+  }
+
+  gotoReference(line: number): void {
+    this.show('reference');
+    this.referenceLine = { line };
   }
 
   goto(line: number, column = 1): void {

@@ -16,6 +16,8 @@ export interface Origin {
   key: string;
   /** The link that it was opened from, which becomes the parent of the next one. */
   share: string | null;
+  /** The link that `share` was itself made from. */
+  parent: string | null;
 }
 
 const EMPTY: SharePayload = {
@@ -32,7 +34,7 @@ const extent = (text: string): number => {
 
 class Workspace {
   draft = $state<Draft>(loadPayload(EMPTY));
-  origin = $state.raw<Origin>({ key: 'new', share: null });
+  origin = $state.raw<Origin>({ key: 'new', share: null, parent: null });
   /** As it was opened, to tell an edited document and to go back to it. */
   original = $state.raw<SharePayload>(EMPTY);
   ready = $state(false);
@@ -68,7 +70,8 @@ class Workspace {
     const draft = loadPayload(payload);
     this.baseline = JSON.stringify(draft);
     const saved = savedDraft(origin.key);
-    this.draft = saved ?? draft;
+    // A draft of an older page lacks what the form has learnt since.
+    this.draft = saved ? { ...draft, ...saved } : draft;
     this.ready = true;
     if (saved) ui.say('Your edits of this document are back.');
   }

@@ -39,3 +39,7 @@ export function float(value: number): string {
   if (magnitude >= 1e6 || magnitude < 1e-4) return value.toExponential(3);
   return String(Number(value.toPrecision(6)));
 }
+
+/** The thread of an element, in parentheses; nothing where none is known. */
+export const placeOf = ({ block, thread }: { block?: readonly number[] | null; thread?: readonly number[] | null }): string =>
+  block && thread ? ` Block (${block.join(', ')}), thread (${thread.join(', ')}).` : '';

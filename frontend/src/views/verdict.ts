@@ -26,11 +26,12 @@ export function banner(result: RunResult): Banner | null {
   const { verdict } = result;
   if (!verdict) return null;
   const detail = result.message ?? '';
-  const findings = result.findings?.length ?? 0;
+  const findings = result.findings?.filter(({ advice }) => !advice).length ?? 0;
+  const hints = (result.findings?.length ?? 0) - findings;
   const failed = result.checks?.filter(({ passed }) => !passed).length ?? 0;
   if (verdict === 'ok' && findings + failed === 0) {
     const checks = result.checks?.length ?? 0;
-    return { tone: 'ok', title: 'Finished', detail: detail || (checks ? 'Every check passed.' : '') };
+    return { tone: 'ok', title: 'Finished', detail: detail || [checks ? 'Every check passed.' : '', hints ? `${hints} ${hints === 1 ? 'hint' : 'hints'} on how it runs.` : ''].filter(Boolean).join(' ') };
   }
   if (verdict === 'ok') {
     const defects = findings ? `${findings} ${findings === 1 ? 'defect' : 'defects'} found` : '';
