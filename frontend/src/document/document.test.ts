@@ -232,3 +232,44 @@ test('paths in the words of the form', () => {
   expect(fieldWords('steps.0.config.block', request)).toBe('block');
   expect(fieldWords('buffers.0.shape', request)).toBe('buffer a, shape');
 });
+
+const REFERENCED: SharePayload = {
+  request: {
+    source: { text: '__global__ void k(float *a) {}' },
+    buffers: [{ name: 'a', dtype: 'float32', shape: [4] }],
+    steps: [{ kind: 'launch', config: { grid: [1], block: [4] }, arguments: [{ kind: 'buffer', buffer: 'a' }] }],
+    checks: [
+      { kind: 'equals', buffer: 'a', expected: { kind: 'zeros' } },
+      { kind: 'numpy', text: 'a = a + 1', buffers: ['a'], relative: 0.001, absolute: 0 },
+      { kind: 'equals', buffer: 'a', expected: { kind: 'full', value: 1 } },
+    ],
+    instruments: ['checks'],
+    sweep: { blocks: [[32], [64]] },
+  },
+};
+
+test('a NumPy reference is edited in its place among the checks; the shapes of a sweep are offered, not sent', () => {
+  const draft = loadPayload(REFERENCED);
+  expect(draft.reference).toEqual({ at: 1, text: 'a = a + 1', buffers: ['a'], relative: '0.001', absolute: '0' });
+  expect(draft.sweep).toEqual({ blocks: [[32], [64]] });
+  const { request, problems } = build(draft);
+  expect(problems).toEqual([]);
+  expect(request.checks).toEqual(REFERENCED.request.checks);
+  expect(request.instruments).toEqual(['checks']);
+  expect(request.sweep).toBeUndefined();
+  draft.reference.text = ' \n';
+  expect(build(draft).request.checks).toHaveLength(2);
+});
+
+test.each([
+  ['relative', '-1', 'checks.1.relative', 'at least 0'],
+  ['absolute', 'nan', 'checks.1.absolute', 'finite'],
+  ['buffers', [], 'checks.1.buffers', 'Choose the buffers'],
+  ['buffers', ['gone'], 'checks.1.buffers', 'no buffer called gone'],
+] as const)('a reference whose %s is %j has a fault at its field', (field, value, path, words) => {
+  const draft = loadPayload(REFERENCED);
+  Object.assign(draft.reference, { [field]: value });
+  const [problem] = build(draft).problems;
+  expect(problem?.field).toBe(path);
+  expect(problem?.message).toContain(words);
+});
