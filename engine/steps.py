@@ -120,7 +120,7 @@ class StepRunner:
         if report.counters:
             self.emission.event(Counted(step=launch.step, counters=dict(report.counters)))
         if report.timed_out:
-            self.emission.event(out_of_time(launch.step, self.limit_seconds))
+            self.emission.event(out_of_time(launch.step, self.limit_seconds, report.lost))
         return not report.ended_the_run
 
     def _launched(self, launch: PlannedLaunch) -> Launched:
@@ -145,7 +145,9 @@ class StepRunner:
         )
 
 
-def out_of_time(step: str, seconds: float) -> Found:
-    """The finding that ends a run at its deadline."""
-    message = f"The kernel was stopped: the run had reached its {seconds:g} s. The buffers are as it left them."
+def out_of_time(step: str, seconds: float, lost: bool = False) -> Found:
+    """The finding that ends a run at its deadline. `lost`: nothing can be read from the device after that."""
+    after = "A GPU's memory cannot be read after that, so there are no results."
+    message = f"The kernel was stopped: the run had reached its {seconds:g} s. "
+    message += after if lost else "The buffers are as it left them."
     return Found.model_validate({"class": "limit", "code": "wall", "message": message, "step": step})

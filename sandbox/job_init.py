@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from sandbox import child, control, linux, namespaces
 from sandbox.confinement import Confinement, job_limits
-from sandbox.profiles import DRIVER_PROC, PROFILES
+from sandbox.profiles import DRIVER_PROC, DRIVER_WRITES, PROFILES
 
 _STATUS_LOST = 125
 
@@ -110,7 +110,7 @@ def _run_ahead(house: Household, status: socket.socket, kind: str) -> None:
             strong=house.strong,
             policy=PROFILES[kind].start_policy,
             readable=(*house.readable[kind], *(("/etc",) if house.strong else ()), *DRIVER_PROC),
-            writable=(),
+            writable=DRIVER_WRITES,
             devices=house.devices,
             driven=house.driven,
             init=me,

@@ -67,6 +67,8 @@ DRIVER_PROC = (
     *(f"/proc/{name}" for name in ("cpuinfo", "devices", "filesystems", "meminfo", "modules", "stat", "version")),
     "/proc/sys/vm",
 )
+DRIVER_WRITES = ("/proc/self/task",)
+"""Where it names its threads; it does not start where that fails."""
 
 
 def system_folders() -> tuple[str, ...]:

@@ -59,6 +59,8 @@ class LaunchReport:
     found: tuple[Found, ...] = ()
     counters: Mapping[str, int] = field(default_factory=dict)
     timed_out: bool = False
+    lost: bool = False
+    """The device's memory cannot be read any more."""
     repeated: Repeated | None = None
     note: str = ""
     """Why a launch that might have been repeated was not."""

@@ -13,18 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
 from engine.devices import gpu_errors, gpu_timing
 from engine.devices.device import DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
+from engine.devices.gpu_buffer import GpuBuffer
+from engine.devices.gpu_repeat import Repetition
 from engine.devices.gpu_streams import DriverStreams
-from engine.languages.cubin import has_variables
+from engine.languages.cubin import variables
 from engine.languages.source_text import SourceText
-from engine.values.dtypes import Array, numpy_dtype
+from engine.values.dtypes import Array
 from protocol.checks import checked_buffers
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import ITEM_BYTES
-from protocol.events import DeviceKind, Found
+from protocol.events import DeviceKind
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     # Checks of a launch look up the limits that lie beside this module.
     from engine.launching.plan import Plan, PlannedLaunch
 
-PRINTF_BYTES = 8 << 20
+PRINTF_BYTES = 64 << 20
 """Of the ring in the GPU's memory that holds what one launch prints; the driver's own default is 1 MiB."""
 PRINTF_BYTES_A_CHARACTER = 32
 """At most, so that less text than PRINTF_BYTES over this was certainly kept whole: a record holds its format's
 address, a header and 8 bytes an argument."""
 
-_TO_DEVICE, _TO_HOST, _ON_DEVICE = 1, 2, 3
+_TO_DEVICE, _TO_HOST = 1, 2
 _PRINTF_LIMIT = 1
 _MAX_DYNAMIC_SHARED = 8
 _WITHOUT_OPT_IN = 48 << 10
 _STREAM = 0
-_EAGER_SECONDS, _PAUSE_SECONDS = 1e-3, 1e-4
+_EAGER_SECONDS, _PAUSE_SECONDS, _TELL_SECONDS = 1e-3, 1e-3, 0.05
 
 
 def bindings() -> tuple[Any, Any]:
@@ -73,6 +73,11 @@ class Card:
     l2_bytes: int
     start: int
     stop: int
+
+    def free_bytes(self) -> int:
+        """Of the GPU's memory, now."""
+        free: int = self.runtime.memGetInfo()[0]
+        return free
 
 
 _card: list[Card | DeviceRefusal] = []
@@ -119,46 +124,25 @@ def _unusable(reason: str) -> DeviceRefusal:
 
 
 @dataclass(slots=True)
-class GpuBuffer:
-    """A buffer in the GPU's memory. `kept`: its elements on the host, once further launches may change the GPU's."""
-
-    device: GpuDevice
-    address: int
-    dtype: str
-    count: int
-    read_later: bool
-    """Whether the run reads it at its end."""
-    kept: Array | None = None
-
-    @property
-    def bytes(self) -> int:
-        return self.count * ITEM_BYTES[self.dtype]
-
-    def write(self, values: Array) -> None:
-        contiguous = np.ascontiguousarray(values, numpy_dtype(self.dtype))
-        self.device.copy_in(self.address, contiguous.ctypes.data, self.bytes)
-
-    def read(self) -> Array:
-        if self.kept is not None:
-            return self.kept
-        values = np.empty(self.count, numpy_dtype(self.dtype))
-        self.device.copy_out(values.ctypes.data, self.address, self.bytes)
-        return values
-
-
-@dataclass(slots=True)
 class GpuDevice:
     """Runs launches on the one GPU that this process may open."""
 
     card: Card
     source: SourceText
     module: int
+    variables: Sequence[tuple[int, int]]
+    """(address, bytes) of the module's own variables."""
     keeps_state: bool
+    """It has variables whose address the driver does not tell."""
     read_later: frozenset[str]
     kind: DeviceKind = "gpu"
     clock: Literal["wall", "gpu-events"] = "gpu-events"
     _lost: bool = False
-    _printed: bool = False
+    _characters: int = 0
+    """Printed by the present launch."""
+    _said: str = ""
+    """What the driver wrote to standard error meanwhile."""
+    _noted: bool = False
     _buffers: list[GpuBuffer] = field(default_factory=list)
     _taken: list[int] = field(default_factory=list)
     """Addresses of all that was allocated."""
@@ -192,7 +176,7 @@ class GpuDevice:
             raise card
         wanted = request.kernel.architecture
         if wanted != card.architecture:
-            raise DeviceRefusal([wrong_architecture(wanted, card.name, card.architecture)])
+            raise DeviceRefusal([gpu_errors.wrong_architecture(wanted, card.name, card.architecture)])
         cubin = bytes(blobs["cubin"])
         try:
             module = card.driver.moduleLoadData(cubin)
@@ -203,7 +187,8 @@ class GpuDevice:
         later = {buffer.name for buffer in run.buffers if buffer.role != "in"}
         later.update(name for item in run.checks for name in checked_buffers(item))
         source = SourceText(run.source.text, run.source.file_name)
-        return cls(card, source, module, has_variables(cubin), frozenset(later))
+        own, unknown = _variables(card, module, cubin)
+        return cls(card, source, module, own, unknown, frozenset(later))
 
     def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> GpuBuffer:
         runtime = self.card.runtime
@@ -211,7 +196,7 @@ class GpuDevice:
         try:
             address = self._take(size)
         except runtime.CUDARuntimeError as error:
-            detail = f"{name} takes {size:,} bytes; {self._free():,} are free."
+            detail = f"{name} takes {size:,} bytes; {self.card.free_bytes():,} are free."
             raise DeviceRefusal([gpu_errors.refusal(error.status, "buffers", detail)]) from None
         buffer = GpuBuffer(self, address, dtype, count, name in self.read_later)
         if values is not None:
@@ -271,49 +256,73 @@ class GpuDevice:
         sole: bool,
     ) -> LaunchReport:
         end = time.perf_counter() + deadline_seconds
-        copies = self._copies() if sole else None
+        memory = [*((buffer.address, buffer.bytes) for buffer in self._buffers), *self.variables]
+        repetition = Repetition.prepared(self.card, memory, self._take) if sole else None
+        begin = time.perf_counter()
         try:
             with self.card.streams.diverted():
-                begin = time.perf_counter()
-                seconds, fault = self._once(launch, arguments, end)
+                self._characters, self._said = 0, ""
+                seconds, fault = self._once(launch, arguments, end, on_print)
         except self.card.driver.CUDADriverError as error:
-            field = f"{launch.step}.config"
-            return LaunchReport(0.0, diagnostics=(gpu_errors.refusal(error.status, field),))
-        output, errors = self.card.streams.take()
-        if output:
-            on_print(output)
-        notes = self._about_printf(output)
+            return LaunchReport(0.0, diagnostics=(gpu_errors.refusal(error.status, f"{launch.step}.config"),))
+        notes = self._about_printf()
+        if fault == gpu_errors.NOT_READY:
+            return LaunchReport(time.perf_counter() - begin, timed_out=True, lost=True, diagnostics=notes)
         if fault is not None:
-            found = self._found(fault, launch.step, errors, deadline_seconds)
-            return LaunchReport(time.perf_counter() - begin, (found,), diagnostics=notes)
+            found = gpu_errors.finding(fault, launch.step, self._said, self.source)
+            return LaunchReport(time.perf_counter() - begin, (found,), lost=True, diagnostics=notes)
         if not sole:
             return LaunchReport(seconds, diagnostics=notes)
         first = gpu_timing.FirstRun(
-            seconds, bool(output), self.keeps_state, copies is not None, end - time.perf_counter()
+            seconds, self._characters > 0, self.keeps_state, repetition is not None, end - time.perf_counter()
         )
         reason = gpu_timing.reason_against(first)
-        if reason or copies is None:
+        if reason or repetition is None:
             return LaunchReport(seconds, note=reason, diagnostics=notes)
-        repeated = self._repeat(launch, arguments, copies, seconds, end)
+        repeated = self._repeat(launch, arguments, repetition, seconds, end)
         return LaunchReport(seconds, repeated=repeated, note="" if repeated else gpu_timing.ENDED, diagnostics=notes)
 
-    def _once(self, launch: PlannedLaunch, arguments: Sequence[bytes], end: float) -> tuple[float, int | None]:
+    def _repeat(
+        self, launch: PlannedLaunch, arguments: Sequence[bytes], repetition: Repetition, first: float, end: float
+    ) -> Repeated | None:
+        """Further launches, once the results of the first are safe on the host. None where one did not end well."""
+        for buffer in self._buffers:
+            if buffer.read_later:
+                buffer.kept = buffer.read()
+        try:
+            with self.card.streams.diverted():
+                return repetition.measure(lambda limit: self._once(launch, arguments, limit), first, end)
+        except (self.card.runtime.CUDARuntimeError, self.card.driver.CUDADriverError):
+            return None
+
+    def _once(
+        self, launch: PlannedLaunch, arguments: Sequence[bytes], end: float, on_print: Print | None = None
+    ) -> tuple[float, int | None]:
         """Seconds by the GPU's events; or the error that ended the kernel, NOT_READY where the time `end` did."""
         runtime = self.card.runtime
         self._enqueue(launch, arguments)
-        status = self._wait(end)
-        if status == gpu_errors.NOT_READY:
-            self._lost = True
-            return 0.0, status
+        status = self._wait(end, on_print)
         if not status:
             try:
-                # Also what hands over what the kernel printed.
+                # Also what hands over the rest of what the kernel printed.
                 runtime.deviceSynchronize()
                 return runtime.eventElapsedTime(self.card.start, self.card.stop) / 1e3, None
             except runtime.CUDARuntimeError as error:
                 status = error.status
+            finally:
+                self._tell(on_print)
         self._lost = True
+        self.card.streams.abandon_output()
+        self._tell(on_print)
         return 0.0, status
+
+    def _tell(self, on_print: Print | None) -> None:
+        """What was printed since the last time."""
+        output, errors = self.card.streams.take()
+        self._said += errors
+        if output and on_print is not None:
+            self._characters += len(output)
+            on_print(output)
 
     def _enqueue(self, launch: PlannedLaunch, arguments: Sequence[bytes]) -> None:
         """A launch between two events. CUDADriverError where the driver refuses it."""
@@ -329,94 +338,26 @@ class GpuDevice:
         )
         card.runtime.eventRecord(card.stop, _STREAM)
 
-    def _wait(self, end: float) -> int:
+    def _wait(self, end: float, on_print: Print | None) -> int:
         """0 once the second event has happened, the error that came instead, or NOT_READY at `end`."""
-        begin = time.perf_counter()
+        begin = told = time.perf_counter()
         while True:
             status: int = self.card.runtime.eventQuery(self.card.stop)
             now = time.perf_counter()
             if status != gpu_errors.NOT_READY or now >= end:
                 return status
+            if now - told >= _TELL_SECONDS:
+                told = now
+                self._tell(on_print)
             # Short kernels are awaited eagerly; a long one is not slowed by a look every now and then.
-            time.sleep(0 if now - begin < _EAGER_SECONDS else min(_PAUSE_SECONDS * 10, end - now))
+            time.sleep(0 if now - begin < _EAGER_SECONDS else min(_PAUSE_SECONDS, end - now))
 
-    def _found(self, status: int, step: str, said: str, seconds: float) -> Found:
-        if status == gpu_errors.NOT_READY:
-            return gpu_errors.out_of_time(step, seconds)
-        return gpu_errors.finding(status, step, said, self.source)
-
-    def _about_printf(self, output: str) -> tuple[Diagnostic, ...]:
+    def _about_printf(self) -> tuple[Diagnostic, ...]:
         """A note, once, where text may have been lost."""
-        if self._printed or len(output) * PRINTF_BYTES_A_CHARACTER < PRINTF_BYTES:
+        if self._noted or self._characters * PRINTF_BYTES_A_CHARACTER < PRINTF_BYTES:
             return ()
-        self._printed = True
-        message = (
-            f"A GPU keeps {PRINTF_BYTES >> 20} MiB of what one launch prints and drops the oldest of it: "
-            "lines may be missing at the beginning"
-        )
-        return (Diagnostic(severity="note", message=message, origin="launch", code="printf-buffer"),)
-
-    # From here on: repetitions for the time alone. Results are on the host before the first of them.
-
-    def _free(self) -> int:
-        free: int = self.card.runtime.memGetInfo()[0]
-        return free
-
-    def _copies(self) -> list[tuple[GpuBuffer, int]] | None:
-        """A copy of every buffer beside it, as the launch finds it; None where there is no room."""
-        runtime = self.card.runtime
-        needed = sum(buffer.bytes for buffer in self._buffers)
-        if needed + 4 * self.card.l2_bytes > self._free():
-            return None
-        copies = []
-        for buffer in self._buffers:
-            address = self._take(buffer.bytes)
-            runtime.memcpyAsync(address, buffer.address, buffer.bytes, _ON_DEVICE, _STREAM)
-            copies.append((buffer, address))
-        runtime.deviceSynchronize()
-        return copies
-
-    def _repeat(
-        self,
-        launch: PlannedLaunch,
-        arguments: Sequence[bytes],
-        copies: Sequence[tuple[GpuBuffer, int]],
-        first_seconds: float,
-        end: float,
-    ) -> Repeated | None:
-        """Both series, each launch on the data that the first one found. None where one of them did not end well."""
-        runtime = self.card.runtime
-        for buffer in self._buffers:
-            if buffer.read_later:
-                buffer.kept = buffer.read()
-        count = gpu_timing.repetitions(first_seconds)
-        end = min(end, time.perf_counter() + 2 * gpu_timing.BUDGET_SECONDS)
-        size = 2 * self.card.l2_bytes
-        series: dict[bool, list[float]] = {False: [], True: []}
-        try:
-            scratch = self._take(size)
-            with self.card.streams.diverted():
-                for cold, times in series.items():
-                    for index in range(count):
-                        # Also keeps the GPU busy until the launch is queued, so that no event waits for the host.
-                        self._fill(scratch, index, size, copies, cold)
-                        seconds, fault = self._once(launch, arguments, end)
-                        if fault is not None:
-                            return None
-                        times.append(seconds)
-        except (runtime.CUDARuntimeError, self.card.driver.CUDADriverError):
-            return None
-        return gpu_timing.medians(series[False], series[True])
-
-    def _fill(self, scratch: int, value: int, size: int, copies: Sequence[tuple[GpuBuffer, int]], cold: bool) -> None:
-        """Restores the buffers. Warm: they come last, so that the cache holds of them what fits; cold: first."""
-        runtime = self.card.runtime
-        for restoring in (cold, not cold):
-            if not restoring:
-                runtime.memsetAsync(scratch, value & 1, size, _STREAM)
-                continue
-            for buffer, address in copies:
-                runtime.memcpyAsync(buffer.address, address, buffer.bytes, _ON_DEVICE, _STREAM)
+        self._noted = True
+        return (gpu_errors.printf_note(PRINTF_BYTES),)
 
     def close(self) -> None:
         """Frees memory and module, for a next device of this process; its end does where the context is lost."""
@@ -431,13 +372,12 @@ class GpuDevice:
             self._lost = True
 
 
-def wrong_architecture(wanted: str, name: str, architecture: str) -> Diagnostic:
-    """A kernel that is compiled for another architecture than the GPU's."""
-    return Diagnostic(
-        severity="error",
-        message=f"The kernel is compiled for {wanted}, and {name} is {architecture}.",
-        origin="launch",
-        code="architecture",
-        field="architecture",
-        help=f"Choose {architecture} as the architecture, or the emulator as the device.",
-    )
+def _variables(card: Card, module: int, cubin: bytes) -> tuple[list[tuple[int, int]], bool]:
+    """Addresses and sizes of a module's variables, and whether it has some without."""
+    found, unknown = [], False
+    for name, size in variables(cubin):
+        try:
+            found.append((card.driver.moduleGetGlobal(module, name), size))
+        except card.driver.CUDADriverError:
+            unknown = True
+    return found, unknown

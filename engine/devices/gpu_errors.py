@@ -101,12 +101,6 @@ def _failed_assertion(match: re.Match[str], step: str, source: SourceText) -> Fo
     )
 
 
-def out_of_time(step: str, seconds: float) -> Found:
-    """The finding of a kernel that its deadline ended."""
-    message = f"The kernel was stopped: the run had reached its {seconds:g} s. {NO_RESULTS}"
-    return Found.model_validate({"class": "limit", "code": "wall", "message": message, "step": step})
-
-
 def refusal(status: int, field: str, detail: str = "") -> Diagnostic:
     """A call that the driver refused, for the field of the request that asked for it."""
     code, sentence = REFUSALS.get(status, (f"cuda-{status}", f"The GPU's driver answered with CUDA error {status}."))
@@ -117,3 +111,24 @@ def refusal(status: int, field: str, detail: str = "") -> Diagnostic:
 def attaching(status: int) -> str:
     """Why a GPU cannot be used at all."""
     return ATTACHING.get(status, f"the driver answered with CUDA error {status}")
+
+
+def wrong_architecture(wanted: str, name: str, architecture: str) -> Diagnostic:
+    """A kernel that is compiled for another architecture than the GPU's."""
+    return Diagnostic(
+        severity="error",
+        message=f"The kernel is compiled for {wanted}, and {name} is {architecture}.",
+        origin="launch",
+        code="architecture",
+        field="architecture",
+        help=f"Choose {architecture} as the architecture, or the emulator as the device.",
+    )
+
+
+def printf_note(ring_bytes: int) -> Diagnostic:
+    """What a launch printed may not have fitted the ring that the GPU keeps for it."""
+    message = (
+        f"A GPU keeps {ring_bytes >> 20} MiB of what one launch prints and drops the oldest of it: "
+        "lines may be missing at the beginning"
+    )
+    return Diagnostic(severity="note", message=message, origin="launch", code="printf-buffer")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_STREAMS = (1, 2)
+_STREAMS = (_OUTPUT, _ERRORS) = (1, 2)
 _CHUNK = 1 << 20
 
 
@@ -22,6 +22,7 @@ class DriverStreams:
     def __init__(self) -> None:
         self._files = [os.memfd_create(f"stream-{stream}", os.MFD_CLOEXEC) for stream in _STREAMS]
         self._taken = [0 for _ in _STREAMS]
+        self._abandoned = False
         self._flush = ctypes.CDLL(None).fflush
 
     @contextmanager
@@ -37,11 +38,17 @@ class DriverStreams:
         finally:
             self._flush(None)
             for stream, own in zip(_STREAMS, kept, strict=True):
-                os.dup2(own, stream)
+                if stream != _OUTPUT or not self._abandoned:
+                    os.dup2(own, stream)
                 os.close(own)
 
+    def abandon_output(self) -> None:
+        """Leave standard output diverted for good: a kernel that could not be ended goes on printing."""
+        self._abandoned = True
+
     def take(self) -> tuple[str, str]:
-        """What came since the last time, by stream; what is no UTF-8 is replaced."""
+        """What came since the last time, by stream; what is no UTF-8 is replaced. Take it while they are diverted."""
+        self._flush(None)
         output, errors = (self._new(index) for index in range(len(_STREAMS)))
         return output, errors
 

@@ -20,7 +20,7 @@ OVERHEAD_SECONDS = 2e-4
 """For what goes before each repetition: buffers are restored and the cache is emptied."""
 
 PRINTS = "timed once: it prints"
-KEEPS_STATE = "timed once: it keeps state in __device__ variables, which a further launch would find changed"
+KEEPS_STATE = "timed once: it has variables that the driver does not let be restored for a further launch"
 TAKES_LONG = f"timed once: it takes more than {LONGEST_SECONDS * 1e3:g} ms"
 NO_ROOM = "timed once: the GPU has no room for a copy of the buffers"
 ENDED = "timed once: a further launch on the same data did not end well"
@@ -34,6 +34,7 @@ class FirstRun:
     seconds: float
     printed: bool
     keeps_state: bool
+    """In variables that cannot be restored."""
     has_copy: bool
     seconds_left: float
     """Of the run's limit."""

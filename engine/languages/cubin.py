@@ -15,7 +15,9 @@ _PARAMETER = struct.Struct("<IHHI")
 _NO_BITS = 8
 _CONSTANTS = ".nv.constant3"
 _INFO = ".nv.info."
-_VARIABLES = ".nv.global"
+_VARIABLES, _TEXTS = ".nv.global", ("$str", "__unnamed_")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_SYMBOLS, _OBJECT = 2, 1
 # .nv.info attributes: a parameter, launch bounds, and the block size that the kernel requires.
 _KPARAM_INFO, _MAX_THREADS, _REQUIRED_THREADS = 0x17, 0x05, 0x10
 _SIZED = 4
@@ -47,22 +49,42 @@ def constant_bytes(cubin: bytes) -> int:
     return next((len(data) for name, data in _sections(cubin) if name == _CONSTANTS), 0)
 
 
-def has_variables(cubin: bytes) -> bool:
-    """Whether the module has __device__ variables, or text for printf, which lies among them."""
-    return any(name.startswith(_VARIABLES) for name, _ in _sections(cubin))
+def variables(cubin: bytes) -> tuple[tuple[str, int], ...]:
+    """(name, bytes) of the module's __device__ and static variables; texts such as printf's are left out."""
+    headers, names = _headers(cubin)
+    tables = [header for header in headers if header[1] == _SYMBOLS]
+    found = []
+    for table in tables:
+        strings = headers[table[6]][4]
+        for place in range(table[4], table[4] + table[5], _SYMBOL.size):
+            name, kind, _, section, _, size = _SYMBOL.unpack_from(cubin, place)
+            if kind & 15 != _OBJECT or section >= len(headers):
+                continue
+            text = _text(cubin, strings + name)
+            if _text(cubin, names + headers[section][0]).startswith(_VARIABLES) and not text.startswith(_TEXTS):
+                found.append((text, size))
+    return tuple(found)
 
 
 def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
+    headers, names = _headers(cubin)
+    for header in headers:
+        name, kind, offset, size = header[0], header[1], header[4], header[5]
+        yield _text(cubin, names + name), b"" if kind == _NO_BITS else cubin[offset : offset + size]
+
+
+def _headers(cubin: bytes) -> tuple[list[tuple[int, ...]], int]:
+    """All section headers, and where their names lie."""
     if cubin[:5] != b"\x7fELF\x02":
         raise BadCubin("not an ELF64 file")
     (table,) = struct.unpack_from("<Q", cubin, 0x28)
     count, names_index = struct.unpack_from("<HH", cubin, 0x3C)
     headers = [_SECTION.unpack_from(cubin, table + _SECTION.size * index) for index in range(count)]
-    names = headers[names_index][4]
-    for header in headers:
-        name, kind, offset, size = header[0], header[1], header[4], header[5]
-        end = cubin.index(b"\0", names + name)
-        yield cubin[names + name : end].decode(), b"" if kind == _NO_BITS else cubin[offset : offset + size]
+    return headers, headers[names_index][4]
+
+
+def _text(cubin: bytes, start: int) -> str:
+    return cubin[start : cubin.index(b"\0", start)].decode()
 
 
 def _entry(name: str, info: bytes) -> CubinEntry:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from typing import Any
@@ -12,9 +11,11 @@ import pytest
 from engine import child_entry
 from engine.devices import gpu, gpu_errors, gpu_timing
 from engine.devices.gpu_streams import DriverStreams
+from engine.languages.cubin import variables
 from engine.languages.source_text import SourceText
-from protocol.kernel import CompiledKernel, Entry, Resources
-from protocol.run import LaunchRequest, RunRequest
+from engine.steps import out_of_time
+from protocol.kernel import CompiledKernel
+from protocol.run import CompileJob, LaunchRequest, RunRequest, compile_request
 from tests.engine.test_launch import Job, compiled, one
 
 SOURCE = SourceText("int a;\nint b;\n  assert(x);\n", "kernel.cu")
@@ -57,9 +58,27 @@ def test_a_failed_assertion_has_its_line_and_its_thread() -> None:
 
 
 def test_a_deadline_is_a_limit() -> None:
-    found = gpu_errors.out_of_time("steps.1", 9.0)
+    found = out_of_time("steps.1", 9.0, lost=True)
     assert (found.class_, found.code, found.step) == ("limit", "wall", "steps.1")
-    assert "9 s" in found.message
+    assert "its 9 s" in found.message
+    assert "no results" in found.message
+    assert "as it left them" in out_of_time("steps.1", 9.0).message
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("__constant__ int c[4]; __shared__ int s;", []),
+        ("__device__ int n; __device__ double d[3] = {1};", [("d", 24), ("n", 4)]),
+        ("static __device__ char t = 1;", [("t", 1)]),
+    ],
+)
+def test_variables_of_a_module(text: str, found: list[tuple[str, int]]) -> None:
+    uses = "".join(f" a[0] += (int)*(volatile char *)&{name};" for name, _ in found)
+    source = f'{text} __global__ void k(int *a) {{ printf("%d", a[0]);{uses} }}'
+    code = compiled(one(source, {"name": "a", "dtype": "int32", "shape": [1]}))
+    assert sorted(variables(code.artifacts["cubin"])) == found
 
 
 @pytest.mark.parametrize("status", gpu_errors.REFUSALS)
@@ -112,9 +131,24 @@ def test_text_of_a_library_is_taken_and_none_of_it_reaches_the_streams(capfd: py
         with streams.diverted():
             printf(b"%s", text.encode("latin-1"))
             os.write(2, b"failed\n")
-        assert streams.take() == (text.replace("\xe9", "�"), "failed\n")
+            assert streams.take() == (text.replace("\xe9", "�"), "failed\n")
     os.write(1, b"outside\n")
     assert capfd.readouterr() == ("outside\n", "")
+
+
+def test_what_a_kernel_without_an_end_prints_reaches_no_stream() -> None:
+    code = """
+import os
+from engine.devices.gpu_streams import DriverStreams
+streams = DriverStreams()
+with streams.diverted():
+    streams.abandon_output()
+os.write(1, b"still printing")
+os.write(2, b"a traceback")
+assert streams.take() == ("still printing", "")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "a traceback")
 
 
 def run_on(device: str, run: RunRequest, kernel: CompiledKernel) -> Job:
@@ -135,7 +169,7 @@ def test_without_cupy_or_gpu_a_request_for_one_is_refused_with_the_reason(monkey
 
 
 def test_another_architecture_is_refused_by_both_names() -> None:
-    problem = gpu.wrong_architecture("sm_80", "NVIDIA H200", "sm_90")
+    problem = gpu_errors.wrong_architecture("sm_80", "NVIDIA H200", "sm_90")
     assert problem.field == "architecture"
     assert problem.message == "The kernel is compiled for sm_80, and NVIDIA H200 is sm_90."
     assert problem.help == "Choose sm_90 as the architecture, or the emulator as the device."
@@ -148,9 +182,8 @@ def test_the_engine_imports_no_part_of_cupy() -> None:
 
 
 def test_the_gpu_is_prepared_for_in_no_compile_step() -> None:
-    kernel = CompiledKernel(
-        language="cuda-c++", architecture="sm_90", toolchain="", ptx="", entries=(Entry(name="k", display="k", resources=Resources(registers=1)),)
-    )  # fmt: skip
     run = one("__global__ void k(int *a) { a[0] = 1; }", {"name": "a", "dtype": "int32", "shape": [1]})
-    assert gpu.GpuDevice.prepare(kernel, None, run.source) == {}  # type: ignore[arg-type]
-    json.dumps(kernel.model_dump(mode="json"))
+    job = Job()
+    request = CompileJob(request=compile_request(run), run=run, device="gpu:h200")
+    child_entry.compile_job(request.model_dump_json().encode(), {}, job)
+    assert set(job.artifacts) == {"kernel", "cubin"}

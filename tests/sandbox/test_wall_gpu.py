@@ -66,7 +66,7 @@ def test_jobs_wait_behind_the_wall_and_say_what_a_gpu_lacks(gpu_box: Sandbox) ->
             "launch-gpu",
             request(),
             {"cubin": b""},
-            JobLimits(cpu=3, open_files=40),
+            JobLimits(cpu=3),
             threading.Event(),
             lambda header, _: said.append(json.dumps(header)),
         )
