@@ -27,7 +27,7 @@ _BESIDE = ("libcuda.so.*", "libnvidia-ptxjitcompiler.so.*", "libnvidia-gpucomp.s
 """Of the driver's libraries, those that it loads while it runs kernels."""
 _TIMEOUT = 30.0
 _LOOK_SECONDS = 0.01
-# Without the first two the driver takes its kernel modules for not loaded, and tries to load them.
+# By the first two the driver knows that its kernel modules are loaded.
 _FACTS = (
     "/sys/module/nvidia/initstate",
     "/sys/module/nvidia_uvm/initstate",
