@@ -43,6 +43,11 @@ arguments = [
     { kind = "buffer", name = "B", buffer = "B" },
     { kind = "buffer", name = "C", buffer = "C" },
 ]
+
+[[checks]]
+kind = "numpy"
+buffers = ["C"]
+text = "C = A.astype(np.float64) @ B"
 */
 // C = A · B by tiles.
 //

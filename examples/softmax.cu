@@ -36,6 +36,14 @@ arguments = [
     { kind = "buffer", name = "logits", buffer = "logits" },
     { kind = "buffer", name = "probabilities", buffer = "probabilities" },
 ]
+
+[[checks]]
+kind = "numpy"
+buffers = ["probabilities"]
+text = """
+shifted = np.exp(logits.astype(np.float64) - logits.max(axis=1, keepdims=True))
+probabilities = shifted / shifted.sum(axis=1, keepdims=True)
+"""
 */
 // exp(x) / Σ exp(x) along each row, the last step of many a network.
 //

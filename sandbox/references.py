@@ -80,8 +80,7 @@ def _run(
     if outcome.verdict == "ok" and len(given) == len(sizes):
         return given
     if not told and outcome.verdict != "cancelled":
-        message = finished(outcome, "reference", limits)[1]
-        emit(_failed("The reference ended before it was done." if outcome.verdict == "ok" else message, field))
+        emit(_failed(finished(outcome, "reference", limits)[1], field))
     return {}
 
 

@@ -32,6 +32,8 @@ def finished(outcome: JobOutcome, kind: str, limits: JobLimits) -> tuple[str, st
         return verdict, _LIMITS[verdict].format(who=who, **mib, **values)
     if verdict.startswith("signal:"):
         return "signal", f"{who}'s process ended by {verdict.removeprefix('signal:')}. This may be a fault of ours."
+    if kind == "reference":  # its process is the user's to break
+        return "error", f"{who}'s process ended before it was done."
     return "error", f"{who}'s process failed. This is a fault of ours, not of your kernel."
 
 

@@ -24,7 +24,7 @@ EXAMPLES = load_examples(FOLDER)
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    with Sandbox(profiles=("compile", "launch")) as opened:
+    with Sandbox(profiles=("compile", "reference", "launch")) as opened:
         yield opened
 
 
@@ -56,6 +56,7 @@ def test_an_example_does_what_numpy_does(example: Example, box: Sandbox, tmp_pat
     assert (result.verdict, result.message) == ("ok", "")
     assert result.findings == ()
     assert [item.message for item in result.diagnostics if item.severity in ("error", "warning")] == []
+    assert [check.message for check in result.checks if not check.passed] == []
     assert {event.name for event in result.buffers} <= wanted.keys()
     for event in result.buffers:
         data = blobs.get(event.digest)

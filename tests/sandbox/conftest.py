@@ -10,7 +10,7 @@ from planted import Planted, plant
 from sandbox.launcher import Sandbox, SandboxUnavailable
 from sandbox.probe import isolation
 
-KINDS = ("python", "compile", "launch")
+KINDS = ("python", "compile", "launch", "reference")
 
 
 def open_box(mode: str) -> Sandbox:

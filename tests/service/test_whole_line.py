@@ -107,6 +107,17 @@ def test_a_run(whole: Served) -> None:
     np.testing.assert_array_equal(np.load(io.BytesIO(answer.content)), np.arange(0, 64, 16, dtype="float32"))
 
 
+def test_block_sizes_and_a_reference(whole: Served) -> None:
+    check = {"kind": "numpy", "text": "a = a * 2", "buffers": ["a"]}
+    run_id = whole.post_run(checks=[check], sweep={"blocks": [[32], [64], [2000]]})
+    found = [event.kind for event in whole.events(run_id)]
+    assert found.count("swept") == 3
+    result = result_of(whole, run_id)
+    assert (result.verdict, [shape.state for shape in result.sweep]) == ("ok", ["ran", "ran", "refused"])
+    assert all(shape.seconds and shape.clock == "wall" for shape in result.sweep[:2])
+    assert [(item.check, item.passed, item.compared) for item in result.checks] == [(0, True, True)]
+
+
 def test_the_second_run_of_a_source_is_from_the_cache(whole: Served) -> None:
     text = "__global__ void f(float *a, float k) { a[threadIdx.x] = k; } // cached"
     first, second = (result_of(whole, whole.post_run(source={"text": text})) for _ in range(2))
