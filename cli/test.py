@@ -14,6 +14,10 @@ import typer
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "frontend"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+SERVERS = ("redis-server", "postgresql")
+"""Packages of Debian and Ubuntu: the tests start these servers themselves."""
+BUILDERS = ("debootstrap", "buildah", "runc")
+"""Programs that build and run the images without an engine; packages of these names have them."""
 
 
 def test(
@@ -93,26 +97,41 @@ def chromium() -> str | None:
 
 
 def _have_chromium() -> bool:
-    if chromium():
-        return True
-    install = [["apt-get", "update", "-q"], ["apt-get", "install", "-qy", "--no-install-recommends", "chromium"]]
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        typer.echo("— installing Chromium for the tests of the page")
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in install:
-            if subprocess.call(command, env=environment, stdout=subprocess.DEVNULL):
-                break
-    if chromium():
+    if chromium() or (_install("Chromium for the tests of the page", "chromium") and chromium()):
         return True
     typer.echo("the tests of the page need Chromium: apt-get install chromium (as root)", err=True)
     return False
 
 
+def _install(what: str, *packages: str) -> bool:
+    """With apt-get as root; False elsewhere, and where it fails."""
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        return False
+    typer.echo(f"— installing {what}")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = [["apt-get", "update", "-q"], ["apt-get", "install", "-qy", "--no-install-recommends", *packages]]
+    return not any(subprocess.call(command, env=environment, stdout=subprocess.DEVNULL) for command in install)
+
+
+def has_servers() -> bool:
+    """A Redis and a PostgreSQL that the tests may start; Debian keeps initdb beside the PATH."""
+    initdb = shutil.which("initdb") or any(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return bool(shutil.which("redis-server") and initdb)
+
+
 def _pytest(chosen: Sequence[str], long: bool) -> int:
-    left_out = [] if long else ["long"]
+    left_out = {} if long else {"long": ""}
     if not has_gpu():
-        left_out.append("gpu")
-        _tell_gpu_tests(chosen)
+        left_out["gpu"] = "there is no NVIDIA GPU"
+    if not has_servers() and not (_install("Redis and PostgreSQL for the tests", *SERVERS) and has_servers()):
+        left_out["servers"] = f"they need, as root: apt-get install -y {' '.join(SERVERS)}"
+    if long and not can_build_images():
+        left_out["images"] = f"they need root and redis-server, and: apt-get install -y {' '.join(BUILDERS)}"
+    elif not long:
+        left_out["images"] = ""
+    for name, reason in left_out.items():
+        if reason:
+            _tell_left_out(name, reason, chosen)
     markers = " and ".join(f"not {name}" for name in left_out)
     command = [sys.executable, "-m", "pytest", *(["-m", markers] if markers else []), *chosen]
     return subprocess.call(command, cwd=ROOT, env=_environment())
@@ -123,11 +142,16 @@ def has_gpu() -> bool:
     return os.access("/dev/nvidiactl", os.R_OK | os.W_OK)
 
 
-def _tell_gpu_tests(chosen: Sequence[str]) -> None:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "gpu", *chosen]
+def can_build_images() -> bool:
+    folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    return os.geteuid() == 0 and all(shutil.which(tool, path=folders) for tool in (*BUILDERS, "redis-server"))
+
+
+def _tell_left_out(marker: str, reason: str, chosen: Sequence[str]) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-m", marker, *chosen]
     done = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False)
     names = [line for line in done.stdout.splitlines() if "::" in line]
     if names:
-        typer.echo("— not run, because there is no NVIDIA GPU:")
+        typer.echo(f"— not run, because {reason}:")
         for name in names:
             typer.echo(f"    {name}")
