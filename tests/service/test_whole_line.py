@@ -109,12 +109,14 @@ def test_a_run(whole: Served) -> None:
 
 def test_block_sizes_and_a_reference(whole: Served) -> None:
     check = {"kind": "numpy", "text": "a = a * 2", "buffers": ["a"]}
-    run_id = whole.post_run(checks=[check], sweep={"blocks": [[32], [64], [2000]]})
+    run_id = whole.post_run(checks=[check], sweep={"blocks": [[32], [16], [2000]]})
     found = [event.kind for event in whole.events(run_id)]
     assert found.count("swept") == 3
     result = result_of(whole, run_id)
     assert (result.verdict, [shape.state for shape in result.sweep]) == ("ok", ["ran", "ran", "refused"])
     assert all(shape.seconds and shape.clock == "wall" for shape in result.sweep[:2])
+    # Two blocks of 16 threads scale the first half twice.
+    assert (result.sweep[1].same_as_first, result.sweep[1].differs_at) == (False, "a[1]")
     assert [(item.check, item.passed, item.compared) for item in result.checks] == [(0, True, True)]
 
 
