@@ -41,7 +41,7 @@ def _row(shape: Swept, best: bool) -> tuple[str, ...]:
         limiters = ", ".join(shape.occupancy.limiters)
     time = {"refused": "not possible", "failed": "defect", "not-run": "not run"}.get(shape.state, "")
     if shape.seconds is not None:
-        time = f"{shape.seconds * 1e6:,.1f} µs" if shape.seconds < 1e-4 else f"{shape.seconds * 1e3:,.3f} ms"
+        time = f"{shape.seconds * 1e6:,.2f} µs" if shape.seconds < 1e-4 else f"{shape.seconds * 1e3:,.3f} ms"
     note = "best" if best else ""
     if shape.same_as_first is False:
         note = f"results differ ({plain(shape.differs_at)}): the kernel depends on its block"

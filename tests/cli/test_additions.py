@@ -116,8 +116,8 @@ def test_the_fastest_with_the_same_results_is_best() -> None:
     assert lines == [
         "block threads occupancy limited by registers time",
         "32 32 8 2.000 ms",
-        "64 64 8 50.0 µs best",
-        "128 128 8 1.0 µs results differ (y[3]): the kernel depends on its block",
+        "64 64 8 50.00 µs best",
+        "128 128 8 1.00 µs results differ (y[3]): the kernel depends on its block",
         "256 256 8 defect",
         "512 512 8 not run",
         "times: , wall time of the CPU, not GPU time; medians",

@@ -56,7 +56,7 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     gpu = find_gpus()[0]
     folder = tmp_path_factory.mktemp("gpu")
-    with Sandbox(profiles=("compile", "launch-gpu"), gpu=gpu) as box:
+    with Sandbox(profiles=("compile", "reference", "launch-gpu"), gpu=gpu) as box:
         yield Bench(gpu, box, Stores(FolderCache(folder / "cache"), FolderBlobs(folder / "blobs")))
 
 
@@ -260,3 +260,42 @@ def test_what_the_sandbox_gives_a_gpu_job(bench: Bench) -> None:
     outcome = run_job(bench.box, "launch-gpu", b"not JSON", {}, JobLimits(), threading.Event(), lambda *_: None)
     assert outcome.verdict == "error"
     assert b"ValidationError" in outcome.stderr
+
+
+def test_block_sizes_are_timed_by_events_and_checked_by_a_reference(bench: Bench) -> None:
+    text = "__global__ void add(int *a) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < 1000) a[i] += i; }"
+    run = request(
+        bench,
+        text,
+        [launch("a", grid=8, block=128)],
+        buffer("a", shape=1000, kind="full", value=100),
+        sweep={"blocks": [[32], [64], [1000], [2048]]},
+        checks=[{"kind": "numpy", "text": "a = a + np.arange(1000)", "buffers": ["a"]}],
+    )
+    result, end = bench.run(run)
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a").tolist() == [100 + i for i in range(1000)]
+    assert [shape.state for shape in result.sweep] == ["ran", "ran", "ran", "refused"]
+    assert [shape.same_as_first for shape in result.sweep[:3]] == [None, True, True]
+    assert all(shape.clock == "gpu-events" and shape.samples >= 5 for shape in result.sweep[:3])
+    assert all(shape.seconds and shape.seconds < 1e-3 for shape in result.sweep[:3])
+    assert {shape.device_name for shape in result.sweep[:3]} == {bench.gpu.name}
+    assert [(check.passed, check.compared) for check in result.checks] == [(True, True)]
+
+
+def test_a_defect_in_a_sweep_leaves_no_context_for_later_shapes(bench: Bench) -> None:
+    text = "__global__ void far(int *a) { if (blockDim.x == 64) a[1ull << 40] = 1; a[0] = 1; }"
+    run = request(bench, text, [launch("a")], buffer("a"), sweep={"blocks": [[32], [64], [96], [2048]]})
+    result, end = bench.run(run)
+    assert end.verdict == "error"
+    assert [shape.state for shape in result.sweep] == ["ran", "failed", "not-run", "refused"]
+    assert "a defect at 64 took" in result.sweep[2].diagnostics[0].message
+
+
+def test_variables_start_anew_for_every_shape(bench: Bench) -> None:
+    text = "__device__ int runs = 5; __global__ void k(int *a) { if (!threadIdx.x && !blockIdx.x) a[0] = runs++; }"
+    run = request(bench, text, [launch("a")], buffer("a"), sweep={"blocks": [[32], [64], [96]]})
+    result, end = bench.run(run)
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a")[0] == 5
+    assert [shape.same_as_first for shape in result.sweep] == [None, True, True]
