@@ -14,6 +14,7 @@ from pathlib import Path
 from planted import CANARY, Planted, lives, processes, zygotes
 
 from sandbox.launcher import Job, JobLimits, JobOutcome, Sandbox
+from sandbox.profiles import readable_paths
 
 FOLDER = Path(__file__).parent.parent / "data" / "attacks"
 LIMITS = JobLimits(wall=60, cpu=20, memory=512 << 20, output=1 << 16, result=16 << 20, log=1 << 20)
@@ -127,7 +128,11 @@ STANDARD = (nothing_said, nobody_left, next_job_works, house_stands, no_new_file
 
 
 def few_files_found(scene: Scene) -> None:
-    assert int(scene.said.split()[-1]) < 50, scene.said
+    # The packages that jobs may read count too where they lie below a folder that the attack walks.
+    walked = ("/app/", "/srv/", "/opt/", "/var/", "/home/", "/root/", "/run/", "/etc/", "/tmp/", "/data/")
+    own = [path for path in readable_paths("python", strong=True) if path.startswith(walked)]
+    readable = sum(len(files) for path in own for _, _, files in os.walk(path))
+    assert int(scene.said.split()[-1]) < 50 + readable, scene.said
 
 
 def no_socket_inherited(scene: Scene) -> None:

@@ -25,20 +25,20 @@ def open_box(mode: str) -> Sandbox:
         pytest.skip(f"not run: {mode} mode is unavailable here: {error}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
     """Secrets in the environment, in .env and in the working folder, and listeners on loopback ports."""
     with plant(Path(tmp_path_factory.mktemp("worker"))) as here:
         yield here
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def strong(planted: Planted) -> Iterator[Sandbox]:
     with open_box("strong") as box:
         yield box
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def weak(planted: Planted) -> Iterator[Sandbox]:
     with open_box("weak") as box:
         yield box
