@@ -127,7 +127,7 @@ def test_commands_and_options_of_documents_exist(path: Path) -> None:
 
 @pytest.mark.parametrize("path", documents(), ids=named)
 def test_arguments_in_documents_are_read(path: Path) -> None:
-    for quoted, plain in re.findall(r"--arg (?:'([^']+)'|([^\s`|)]+))", path.read_text(encoding="utf-8")):
+    for quoted, plain in re.findall(r"--arg (?:'([^']+)'|([^\s`|)…]+))", path.read_text(encoding="utf-8")):
         parse_argument(quoted or plain)
 
 
