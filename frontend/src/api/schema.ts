@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 e5d1cdb60abb662f613f8199d7d7de754e962058ce2ca0b366a7aa39e241bf2f
+// Made by `npm run types` from the protocol's models; sha256 dbac13edda240874c121d62621e4359bc187e59913b07dab02514cefc436f2ae
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {

@@ -28,15 +28,17 @@ export function banner(result: RunResult): Banner | null {
   const detail = result.message ?? '';
   const findings = result.findings?.filter(({ advice }) => !advice).length ?? 0;
   const hints = (result.findings?.length ?? 0) - findings;
-  const failed = result.checks?.filter(({ passed }) => !passed).length ?? 0;
-  if (verdict === 'ok' && findings + failed === 0) {
+  const failed = result.checks?.filter(({ passed, compared }) => !passed && compared !== false).length ?? 0;
+  const uncompared = result.checks?.filter(({ compared }) => compared === false).length ?? 0;
+  if (verdict === 'ok' && findings + failed + uncompared === 0) {
     const checks = result.checks?.length ?? 0;
     return { tone: 'ok', title: 'Finished', detail: detail || [checks ? 'Every check passed.' : '', hints ? `${hints} ${hints === 1 ? 'hint' : 'hints'} on how it runs.` : ''].filter(Boolean).join(' ') };
   }
   if (verdict === 'ok') {
     const defects = findings ? `${findings} ${findings === 1 ? 'defect' : 'defects'} found` : '';
     const checks = failed ? `${failed} ${failed === 1 ? 'check' : 'checks'} failed` : '';
-    return { tone: 'bad', title: ['Finished', defects, checks].filter(Boolean).join('; '), detail };
+    const unknown = uncompared ? `${uncompared} ${uncompared === 1 ? 'buffer' : 'buffers'} not compared` : '';
+    return { tone: 'bad', title: ['Finished', defects, checks, unknown].filter(Boolean).join('; '), detail };
   }
   if (verdict === 'compile-error') {
     const errors = result.diagnostics?.filter(({ severity }) => severity === 'error').length ?? 0;
