@@ -54,10 +54,10 @@ class Overheard(Emission):
         """Each finding and diagnostic once, the findings first."""
         found = [
             Diagnostic(
-                severity="error" if item.fatal else "warning",
+                severity="error" if item.fatal else "advice" if item.advice else "warning",
                 message=item.message,
                 code=item.code,
-                origin="emulator",
+                origin="launch",
                 span=item.span,
                 field=item.step or None,
             )

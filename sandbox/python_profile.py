@@ -1,4 +1,4 @@
-"""Runs Python text as a job: the test entry of the sandbox, and later checks written in Python."""
+"""Runs Python text as a job with a scratch folder: the test entry of the sandbox."""
 
 from __future__ import annotations
 
