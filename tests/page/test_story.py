@@ -4,6 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+
 from tests.page.steps import field, launch, open_page, run, verdict, write
 
 
