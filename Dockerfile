@@ -46,6 +46,7 @@ FROM base AS code
 COPY deploy/container.py deploy/toolchain.py deploy/locks.py deploy/
 COPY requirements.lock LICENSE ./
 COPY protocol protocol
+COPY takeaway takeaway
 COPY store store
 COPY examples examples
 
