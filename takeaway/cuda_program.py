@@ -19,7 +19,7 @@ from protocol.arguments import (
 )
 from protocol.dtypes import INTEGER_BITS, ITEM_BYTES, read_number
 from protocol.kernel import Entry, Parameter
-from protocol.launch import Fill, Launch, Repeat, Step, Swap, count_launches
+from protocol.launch import Fill, Launch, Repeat, Step, Swap
 from protocol.source import Options
 from takeaway.cuda_initial import initial, real, whole
 from takeaway.numbers import number_bytes
@@ -82,7 +82,7 @@ def cuda_program(program: Program, file_name: str) -> str:
              if item.role != "in"],
             1,
         ),
-        LAUNCHES=str(count_launches(program.steps)),
+        COUNTED=program.counted,
         ROUNDS="0" if program.prints else "10",
         ROUNDS_HELP=", since the kernel prints" if program.prints else "",
     )  # fmt: skip

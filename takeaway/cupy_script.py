@@ -57,6 +57,7 @@ def cupy_script(program: Program, file_name: str) -> str:
         INITIAL="\n".join(starts),
         STEPS="\n".join(body),
         LAUNCHES=str(count_launches(program.steps)),
+        COUNTED=program.counted,
         ROUNDS="0" if program.prints else "10",
         ROUNDS_HELP="; 0 by default, since the kernel prints" if program.prints else "",
         UNSET=" Uninitialised buffers hold what the memory held." if _unset(program) else "",
@@ -111,7 +112,8 @@ def _compiling(headers: dict[str, str], kernels: Sequence[str]) -> list[str]:
         "    with tempfile.TemporaryDirectory() as folder:",
         "        for name, text in HEADERS.items():",
         '            (pathlib.Path(folder) / name).write_text(text, encoding="utf-8")',
-        f'        module = cupy.RawModule({common}, options=(*OPTIONS, f"-I{{folder}}"))',
+        '        options = (*OPTIONS, f"-I{folder}")',
+        f"        module = cupy.RawModule({common}, options=options)",
         *(f"    {line}" for line in kernels),
     ]
 

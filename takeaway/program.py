@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from protocol.arguments import Arange, Argument, Buffer, Linspace, Normal, Uniform
 from protocol.kernel import Entry, Parameter
-from protocol.launch import Launch, Step, dim3, resolve_grid, walk
+from protocol.launch import Launch, Step, count_launches, dim3, resolve_grid, walk
 from protocol.run import RunRequest
 
 SHARED_WITHOUT_OPT_IN = 48 << 10
@@ -56,6 +56,12 @@ class Program:
     @property
     def steps(self) -> tuple[Step, ...]:
         return self.request.steps
+
+    @property
+    def counted(self) -> str:
+        """How many launches the steps amount to, in words."""
+        count = count_launches(self.steps)
+        return f"{count} launch{'es' if count != 1 else ''}"
 
     @property
     def prints(self) -> bool:

@@ -71,7 +71,8 @@ int main(int count, char **words)
             host_side::write_npy(choices.save, buffer);
     }
 
-    // Time of all steps by the GPU's events; each round starts from the same data, and the first one warms up.
+    // Time of all steps by the GPU's events, pauses between launches included. Each round starts from the same data,
+    // and the first one warms up.
     if (choices.rounds > 0) {
         buffers = initial_buffers();
         cudaEvent_t start, stop;
@@ -92,7 +93,7 @@ int main(int count, char **words)
         }
         std::sort(times.begin(), times.end());
         double median = 0.5 * (times[times.size() / 2] + times[(times.size() - 1) / 2]);
-        printf("time  %.1f us for @LAUNCHES@ launches (median of %d rounds, GPU events)\n", median * 1e3, choices.rounds);
+        printf("time  %.1f us for @COUNTED@ (median of %d rounds, GPU events)\n", median * 1e3, choices.rounds);
     }
     return 0;
 }
