@@ -25,7 +25,7 @@ export function commands(openFile: () => void): Command[] {
     run.busy
       ? { name: 'Cancel the run', act: () => void run.cancel() }
       : { name: 'Run the kernel', keys: `${modifier} ↵`, act: () => void run.start() },
-    { name: 'Try block sizes', keys: `${modifier} ⇧ ↵`, act: () => void import('./sizes.svelte').then(({ sizes }) => sizes.start()) },
+    { name: 'Try block sizes', keys: `${modifier} ⇧ ↵`, act: () => void trySizes() },
     ...TABS.map(tab),
     { name: 'Open examples', act: openLibrary },
     { name: 'Open the run history', act: () => ((ui.drawer = 'history'), (ui.pane = 'library')) },
@@ -44,6 +44,17 @@ export function commands(openFile: () => void): Command[] {
 export function openLibrary(): void {
   ui.drawer = 'examples';
   ui.pane = 'library';
+}
+
+export async function trySizes(): Promise<void> {
+  let part: typeof import('./sizes.svelte');
+  try {
+    part = await import('./sizes.svelte');
+  } catch {
+    ui.say('This part of the page did not load. Try again once the connection is back.', true);
+    return;
+  }
+  await part.sizes.start();
 }
 
 /** Saves the run that is shown as a program of one file. */

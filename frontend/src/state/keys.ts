@@ -1,4 +1,5 @@
 /** Keys that work everywhere on the page. */
+import { trySizes } from './commands';
 import { saveSource } from './files';
 import { run } from './run.svelte';
 import { TABS, ui } from './ui.svelte';
@@ -20,7 +21,7 @@ function act(event: KeyboardEvent, openFile: () => void): boolean {
   const modified = event.ctrlKey || event.metaKey;
   const key = event.key.toLowerCase();
   const tab = event.altKey && !modified ? TABS[Number(/^Digit([1-9])$/.exec(event.code)?.[1]) - 1] : undefined;
-  if (modified && event.shiftKey && key === 'enter') void import('./sizes.svelte').then(({ sizes }) => sizes.start());
+  if (modified && event.shiftKey && key === 'enter') void trySizes();
   else if (modified && key === 'enter') void run.start();
   else if (modified && key === 'k') ui.dialog = ui.dialog === 'commands' ? null : 'commands';
   else if (modified && key === 's') saveSource();

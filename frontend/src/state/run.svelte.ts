@@ -173,11 +173,17 @@ class RunSession {
     if (!id || !request) return;
     sessionStorage.setItem(OWN_KEY, id);
     const title = workspace.draft.title.trim();
-    const at = Date.now();
-    void import('../history/history').then(({ pastOf, remember }) => {
+    void this.remember(id, title, request, result, Date.now());
+  }
+
+  private async remember(id: string, title: string, request: RunRequest, result: RunResult | null, at: number): Promise<void> {
+    try {
+      const { pastOf, remember } = await import('../history/history');
       remember(pastOf(id, title, request, result, at));
       this.recorded++;
-    });
+    } catch {
+      // The connection went away before this part of the page had come: the run is told once it ends.
+    }
   }
 
   /** The event stream closed for good: the stored result may still tell the end. */
