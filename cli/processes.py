@@ -23,13 +23,18 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 @dataclass(frozen=True)
 class Order:
-    """How a child is started. `sockets` are file descriptors that it inherits."""
+    """How a child is started. `sockets` are file descriptors that it inherits.
+
+    `on_our_death` is the signal that it gets where we are killed. A worker asked to stop in order would wait for a
+    broker that is gone as well, so the default does not ask.
+    """
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
     folder: Path
     sockets: tuple[int, ...] = ()
+    on_our_death: signal.Signals = signal.SIGKILL
 
 
 class Child:
@@ -59,7 +64,7 @@ class Child:
                 stderr=output,
                 pass_fds=self.order.sockets,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid()),
+                preexec_fn=_die_with(os.getpid(), self.order.on_our_death),
             )
         finally:
             if output is not None:
@@ -154,12 +159,12 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _die_with(parent: int) -> Callable[[], None]:
+def _die_with(parent: int, by: signal.Signals) -> Callable[[], None]:
     """Run between fork and exec: the child ends with us, also where we were gone before it could ask for that."""
 
     def prepare() -> None:
         if _LIBC is not None:
-            _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+            _LIBC.prctl(PR_SET_PDEATHSIG, by, 0, 0, 0)
             if os.getppid() != parent:
                 os._exit(0)
 

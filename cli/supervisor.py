@@ -27,8 +27,8 @@ READY_SECONDS = 60.0
 GRACE = 2.0
 """Seconds that API and workers get for their end."""
 BROKER_GRACE = 0.7
-NO_WORKER = "no worker lives"
-"""What /readyz says of the workers before the first one is up."""
+NONE_YET = "no worker "
+"""What /readyz begins with of the workers before they are up; anything else is why they refuse."""
 HOPELESS = 5
 """Ends in a row, before the page was ever up, after which the start is given up."""
 
@@ -63,8 +63,6 @@ class Supervisor:
             try:
                 self._start(choice, listener)
                 self._wait_for_page(listener, choice)
-                # Only now: the page is up sooner, and what it asks meanwhile waits in the queue.
-                self._children.append(self._child("compiler", worker_command("compile", 1)))
                 for device in gpu_devices(self._say):
                     self._children.append(self._child(device.replace(":", "-"), worker_command(device, 1)))
                 while not self._stopping:
@@ -80,19 +78,26 @@ class Supervisor:
     def _start(self, choice: brokers.Broker, listener: socket.socket) -> None:
         with brought_up_to_date(self._settings, self._environment):
             if choice.command:
-                broker = self._broker = self._child("broker", choice.command)
+                broker = self._broker = self._child("broker", choice.command, on_our_death=signal.SIGTERM)
                 if not brokers.wait_until_it_answers(self._settings, lambda: broker.ended is not None):
                     raise Refused(f"{choice.description} does not start:\n{broker.last_lines()}", code=1)
             else:
                 brokers.check_url(self._settings)
         self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))
+        self._children.append(self._child("compiler", worker_command("compile", 1)))
         self._children.append(
             self._child("api", api_command(listener.fileno(), self._place.host), (listener.fileno(),))
         )
 
-    def _child(self, name: str, command: tuple[str, ...], sockets: tuple[int, ...] = ()) -> Child:
+    def _child(
+        self,
+        name: str,
+        command: tuple[str, ...],
+        sockets: tuple[int, ...] = (),
+        on_our_death: signal.Signals = signal.SIGKILL,
+    ) -> Child:
         log = None if self._place.verbose else self._settings.data_dir / "logs" / f"{name}.log"
-        child = Child(Order(name, command, self._environment, ROOT, sockets), log)
+        child = Child(Order(name, command, self._environment, ROOT, sockets, on_our_death), log)
         child.start()
         return child
 
@@ -229,7 +234,7 @@ def readiness(host: str, port: int) -> str | None:
     wrong = {name: said for name, said in checks.items() if said != "ok"}
     if not wrong:
         return ""
-    return wrong["workers"] if set(wrong) == {"workers"} and wrong["workers"] != NO_WORKER else None
+    return wrong["workers"] if set(wrong) == {"workers"} and not wrong["workers"].startswith(NONE_YET) else None
 
 
 def _address(host: str, port: int) -> str:
