@@ -24,6 +24,8 @@ from takeaway.numbers import number_bytes
 from takeaway.program import Program, ResolvedLaunch
 from takeaway.templates import fill_template, fragment
 
+_CONSTANT = re.compile(r"\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\b")
+"""Constants that nvcc and Warpyard know without an include."""
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]", re.MULTILINE)
 
 
@@ -71,6 +73,8 @@ def _unset(program: Program) -> bool:
 def cupy_options(options: Options, source: str) -> list[str]:
     """For NVRTC; CuPy itself adds -arch for the current device."""
     result = [f"-std={options.standard}"]
+    if _CONSTANT.search(source):
+        result.append("-include=cmath")
     if "__int128" in source:
         result.append("-device-int128")
     if options.fast_math:
@@ -86,7 +90,7 @@ def host_headers(source: str) -> dict[str, str]:
     """The host's C and C++ headers that the source includes, by name: NVRTC has none, Warpyard its own."""
     known: dict[str, str] = json.loads(fragment("headers.json"))
     found: dict[str, str] = {}
-    todo = _INCLUDE.findall(source)
+    todo = [*_INCLUDE.findall(source), *(["cmath"] if _CONSTANT.search(source) else [])]
     while todo:
         name = todo.pop()
         if name in known and name not in found:

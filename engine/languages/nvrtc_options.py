@@ -34,6 +34,8 @@ def _shared(options: Options, include_folders: Sequence[str]) -> tuple[str, ...]
         "-no-cache",
         # Without it cooperative_groups.h pulls in libcu++: 0.8 s instead of 0.05 s.
         "-D_CG_LIMIT_INCLUDED_DEPENDENCIES",
+        # nvcc knows INFINITY, NAN and M_PI without an include: the CUDA runtime's header brings <math.h>.
+        "-include=cmath",
     ]
     if options.fast_math:
         result.append("-use_fast_math")

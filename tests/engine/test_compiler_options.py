@@ -11,7 +11,7 @@ from engine.languages.nvrtc import include_folders, nvrtc
 from engine.languages.nvrtc_options import compiler_options, debug_options, ptx_options
 from protocol.source import Define, Options, Source
 
-ALWAYS = ("-std=c++17", "-device-int128", "-no-cache", "-D_CG_LIMIT_INCLUDED_DEPENDENCIES")
+ALWAYS = ("-std=c++17", "-device-int128", "-no-cache", "-D_CG_LIMIT_INCLUDED_DEPENDENCIES", "-include=cmath")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ def test_words(options: Options, words: tuple[str, ...]) -> None:
     assert compiler_options(options, "sm_90", folders) == ("-arch=sm_90", "-lineinfo", "-Xptxas=-v", *rest)
     assert ptx_options(options, "sm_90", folders) == ("-arch=compute_90", "-lineinfo", *rest)
     assert debug_options(options, "sm_90", folders) == ("-arch=compute_90", "-G", "-w", *rest)
+
+
+def test_the_mathematical_constants_need_no_include() -> None:
+    assert f"{0x7F800000}" in ptx("__global__ void k(float *x) { x[0] = INFINITY; }")
+    assert f"{0x40490FDB}" in ptx("__global__ void k(float *x) { x[0] = (float)M_PI; }")
 
 
 def ptx(text: str, **options: object) -> str:

@@ -3,7 +3,8 @@
 import pytest
 
 from engine.languages.headers import HEADERS
-from takeaway.cupy_script import host_headers, python_text
+from protocol.source import Options
+from takeaway.cupy_script import cupy_options, host_headers, python_text
 
 
 @pytest.mark.parametrize(
@@ -32,5 +33,7 @@ def test_a_script_brings_the_headers_that_warpyard_gives() -> None:
     assert host_headers('#include <cmath>\n# include "math.h"\n#include <cub/cub.cuh>\n') == {
         name: HEADERS[name] for name in ("cmath", "math.h")
     }
+    assert host_headers("float x = INFINITY;") == {"cmath": HEADERS["cmath"]}
+    assert cupy_options(Options(), "float x = INFINITY;") == ["-std=c++17", "-include=cmath"]
     every = "".join(f"#include <{name}>\n" for name in HEADERS)
     assert host_headers(every) == dict(sorted(HEADERS.items()))

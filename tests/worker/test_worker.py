@@ -57,10 +57,15 @@ def test_a_queued_run_waits_for_a_worker(stage: Served, actor: Actor) -> None:
 @pytest.mark.parametrize("slots", [1, 3])
 def test_slots_work_at_once(stage: Served, actor: Actor, slots: int) -> None:
     actor("--slots", str(slots))
-    began = time.monotonic()
-    runs = [play(stage, "sleep 0.4") for _ in range(3)]
+    runs = [play(stage, "sleep 1.5") for _ in range(3)]
+
+    def running() -> int:
+        states = [stage.http.get(f"/api/runs/{run_id}").json()["result"]["state"] for run_id in runs]
+        return states.count("running")
+
+    wait_for(lambda: running() == slots)
+    assert running() <= slots
     assert [verdict(stage, run_id)["verdict"] for run_id in runs] == ["ok"] * 3
-    assert (time.monotonic() - began < 1.0) is (slots == 3)
 
 
 def test_a_running_run_is_cancelled_within_its_time(stage: Served, actor: Actor) -> None:
@@ -174,7 +179,7 @@ def test_a_question_nobody_waits_for_is_dropped(stage: Served, actor: Actor) -> 
 
 
 def test_a_worker_that_is_gone_offers_nothing(stage: Served, actor: Actor) -> None:
-    worker = actor()
+    worker = actor("--queues", "emulator,compile")
     assert stage.http.get("/readyz").status_code == 200
     worker.kill()
     wait_for(lambda: stage.http.get("/readyz").status_code == 503, 5)
@@ -198,7 +203,7 @@ def test_the_queue_may_restart_in_mid_run(
     own.start()
     try:
         with serving(make_settings(own, empty_database, tmp_path, lease_seconds=2.0)) as stage:
-            worker = processes.start(stage.settings, ACTOR)
+            worker = processes.start(stage.settings, ACTOR, "--queues", "emulator,compile")
             wait_for(lambda: stage.http.get("/readyz").status_code == 200, 20, 0.2)
             run_id = play(stage, "print one", "sleep 1.5", "print two", "sleep 1", "print three")
             wait_for(lambda: len(stage.redis.xrange(keys.events(run_id))) >= 4)
