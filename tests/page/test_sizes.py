@@ -1,5 +1,7 @@
 """Block sizes tried in one job, and what the emulator's instruments find and count."""
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -31,7 +33,8 @@ def test_a_list_of_shapes_is_tried_and_one_is_used(page: Page, theme: str) -> No
     open_page(page)
     with page.expect_request("**/api/runs") as sent:
         try_own(page, "32, 64, 16x16, 2048")
-    assert sent.value.post_data_json["sweep"] == {"blocks": [[32], [64], [16, 16], [2048]], "step": "steps.0"}
+    request = json.loads(sent.value.post_data or "")
+    assert request["sweep"] == {"blocks": [[32], [64], [16, 16], [2048]], "step": "steps.0"}
     table = page.get_by_role("region", name="Sizes as a table")
     row = table.get_by_role("row", name="64 highest occupancy")
     expect(row).to_contain_text("100 %")
