@@ -1,4 +1,4 @@
-"""What `warpyard run` adds to a launch: block shapes to try, and a NumPy reference to compare with."""
+"""What `warpyard run` adds to a launch: block shapes to try, a NumPy reference, and the emulator's instruments."""
 
 import ast
 import json
@@ -14,7 +14,7 @@ ONE_AXIS = tuple((threads,) for threads in range(32, 1025, 32))
 """Every whole number of warps that a block can have."""
 TWO_AXES = tuple((x, y) for x in (8, 16, 32, 64, 128) for y in (1, 2, 4, 8, 16, 32) if 32 <= x * y <= 1024)
 
-NAMES = (("sweep", "--try-sizes"), ("checks", "--reference"))
+NAMES = (("sweep", "--try-sizes"), ("checks", "--reference"), ("instruments", "--check and --count"))
 """Paths in the request, and what the user typed there."""
 
 
@@ -26,6 +26,12 @@ class Additions:
     reference: Path | None = None
     relative: float | None = None
     absolute: float | None = None
+    check: bool = False
+    count: bool = False
+
+    @property
+    def instruments(self) -> tuple[str, ...]:
+        return tuple(name for name, wanted in (("checks", self.check), ("counters", self.count)) if wanted)
 
     def __post_init__(self) -> None:
         if self.reference is None and (self.relative, self.absolute) != (None, None):
@@ -34,9 +40,9 @@ class Additions:
 
 def extended(request: RunRequest, additions: Additions) -> RunRequest:
     """The request with what was added. Raises Refused."""
-    if additions.sizes is None and additions.reference is None:
+    if additions == Additions():
         return request
-    whole = request.model_dump(mode="json")
+    whole = request.model_dump(mode="json") | {"instruments": additions.instruments}
     if additions.sizes is not None:
         whole["sweep"] = {"blocks": shapes(additions.sizes, request)}
     if additions.reference is not None:

@@ -8,7 +8,7 @@ from cli.terminal import Terminal, diagnostic_text, excerpt, plain
 from cli.usage import as_typed
 from protocol.checks import NumpyReference
 from protocol.diagnostics import Diagnostic
-from protocol.events import BufferRead, Checked, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
+from protocol.events import BufferRead, Checked, Counted, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
 from protocol.kernel import Entry, Occupancy
 from protocol.result import RunResult
 from protocol.run import RunRequest
@@ -44,6 +44,8 @@ class Live:
                 self._out.text(event.text)
             case Launched():
                 self._out.line(self._out.paint("dim", launch_line(event)))
+            case Counted():
+                self._out.line(counters_text(event))
             case _:
                 pass
 
@@ -82,6 +84,13 @@ def finding_text(terminal: Terminal, found: Found, source: str, file: str) -> st
             where += f", warp {found.warp}, lane {found.lane}"
         parts.append(where)
     return "\n".join(parts)
+
+
+def counters_text(counted: Counted) -> str:
+    """What an instrument counted over one launch, a row each; zeros are left out."""
+    rows = [(name.replace("_", " "), value) for name, value in counted.counters.items() if value]
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join(["counted", *(f"  {name:<{width}}  {value:>15,}" for name, value in rows)])
 
 
 def array_of(event: BufferRead, data: bytes) -> "ndarray":

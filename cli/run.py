@@ -83,6 +83,12 @@ def run(
     reference: Reference = None,
     rtol: Tolerance = None,
     atol: Tolerance = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Look for races, uninitialised reads, missing threads (emulator; slower).")
+    ] = False,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count memory requests, sectors, branches (emulator; slower).")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request and the result as JSON.")] = False,
 ) -> None:
     """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
@@ -91,7 +97,7 @@ def run(
     from cli.local import opened
     from cli.source_options import build_request, read_source
 
-    additions = Additions(try_sizes, reference, rtol, atol)
+    additions = Additions(try_sizes, reference, rtol, atol, check, count)
     chosen = resolve(device)
     kept = _save_targets(save)
     if example is not None:
@@ -196,7 +202,8 @@ def _perform(
     else:
         for line in summary(out, result, finished, local.stores.blobs.get, fresh=bool(first)):
             out.line(line)
-    return 0 if finished.verdict == "ok" and all(check.passed for check in result.checks) else 1
+    sound = all(check.passed for check in result.checks) and all(found.advice for found in result.findings)
+    return 0 if finished.verdict == "ok" and sound else 1
 
 
 def _keep(local: "Local", result: "RunResult", name: str, path: Path) -> None:

@@ -68,6 +68,8 @@ class RunRequest(Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":
+        if self.instruments and self.device.startswith("gpu"):
+            raise FieldError("instruments", "a GPU has no instruments: choose the emulator")
         names = [buffer.name for buffer in self.buffers]
         for index, name in enumerate(names):
             if name in names[:index]:

@@ -43,6 +43,8 @@ def perform(
     def end(verdict: str, message: str = "") -> Finished:
         return Finished(verdict=verdict, message=message, seconds=time.perf_counter() - begin)
 
+    if run.instruments and device != "emulator":
+        return end("error", f"{device} has no instruments: ask for the emulator to check or count.")
     uploads = {}
     for name, init in _initialisers(run):
         if isinstance(init, Upload):

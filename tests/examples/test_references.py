@@ -49,9 +49,12 @@ def test_an_example_does_what_numpy_does(example: Example, box: Sandbox, tmp_pat
     result, blobs = run(box, example, tmp_path)
 
     if "finding" in wanted:
-        assert result.verdict == "error"
-        assert [found.class_ for found in result.findings if found.fatal] == [wanted["finding"]]
-        assert result.findings[0].span is not None
+        found = [item for item in result.findings if item.class_ == wanted["finding"]]
+        assert found
+        assert all(item.span is not None for item in found)
+        # A fault of memory ends the kernel; what the instruments find does not.
+        assert (result.verdict == "error") is any(item.fatal for item in found)
+        assert any(item.fatal for item in found) is not bool(example.payload.request.instruments)
         return
     assert (result.verdict, result.message) == ("ok", "")
     assert result.findings == ()

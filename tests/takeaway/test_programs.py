@@ -23,7 +23,7 @@ from tests.takeaway.test_starts import NVCC, build
 
 EXAMPLES = {item.id: item for item in load_examples(Path(__file__).resolve().parents[2] / "examples")}
 CASES = (*BODIES, *EXAMPLES)
-FAULTY = {"out-of-bounds"}
+FAULTY = {"out-of-bounds", "race"}
 """Examples that a GPU ends in ways of its own."""
 
 
