@@ -25,6 +25,8 @@ class Cover(Model):
 
     kind: Literal["cover"] = "cover"
     buffer: Name
+    components: Annotated[int, Field(ge=1, le=4)] = 1
+    """Of a vector type such as float4: so many neighbours along the last axis are one element."""
 
 
 class LaunchConfig(Model):
@@ -84,10 +86,19 @@ def resolve_grid(config: LaunchConfig, buffers: Sequence[Buffer]) -> tuple[int, 
     if not isinstance(config.grid, Cover):
         return dim3(config.grid)
     target = config.grid.buffer
-    shape = next(buffer.shape for buffer in buffers if buffer.name == target)
+    shape = covered_shape(next(item.shape for item in buffers if item.name == target), config.grid.components)
     x, y, *rest = (*reversed(shape), 1, 1)
     extents = (x, y, math.prod(rest))
     return dim3([-(-extent // size) if size else 0 for extent, size in zip(extents, dim3(config.block), strict=True)])
+
+
+def covered_shape(shape: Sequence[int], components: int) -> tuple[int, ...]:
+    """The shape in elements of `components` neighbours; an axis that is one such element is no axis of the grid."""
+    *outer, last = shape
+    if last % components:
+        return tuple(shape)
+    inner = last // components
+    return (*outer, inner) if inner > 1 or not outer or components == 1 else tuple(outer)
 
 
 def walk(steps: Sequence[Step], path: str = "steps") -> Iterator[tuple[str, Step]]:

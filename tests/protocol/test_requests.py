@@ -141,6 +141,27 @@ def test_grid_covers_a_buffer(block: list[int], grid: tuple[int, int, int]) -> N
     assert resolve_grid(step.config, run.buffers) == grid
 
 
+@pytest.mark.parametrize(
+    ("shape", "components", "grid"),
+    [
+        ([1024, 4], 4, (4, 1, 1)),
+        ([4096], 4, (4, 1, 1)),
+        ([4], 4, (1, 1, 1)),
+        ([6, 1024, 2], 2, (4, 6, 1)),
+        ([8, 1024], 2, (2, 8, 1)),
+        ([1000, 3], 4, (1, 1000, 1)),
+        ([1024, 1], 1, (1, 1024, 1)),
+    ],
+)
+def test_vectors_are_covered_as_one_element(shape: list[int], components: int, grid: tuple[int, int, int]) -> None:
+    config = {"grid": {"kind": "cover", "buffer": "x", "components": components}, "block": [256]}
+    text = request(buffers=[{**X, "shape": shape}], steps=[{**LAUNCH, "config": config}])
+    run = RunRequest.model_validate_json(text)
+    step = run.steps[0]
+    assert step.kind == "launch"
+    assert resolve_grid(step.config, run.buffers) == grid
+
+
 def test_launches_are_counted_through_repeats() -> None:
     inner = {"kind": "repeat", "count": 5, "steps": [LAUNCH, LAUNCH]}
     run = RunRequest.model_validate_json(request(steps=[LAUNCH, {"kind": "repeat", "count": 3, "steps": [inner]}]))
