@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cli.argument_syntax import Given, GivenAlias, GivenBuffer, GivenBytes, GivenNull, GivenValue
 from cli.source_options import OPTION_NAMES
 from cli.usage import Refused, did_you_mean, refusal
 from protocol.kernel import Entry, Parameter
+from protocol.launch import covered_shape
 from protocol.reading import Unreadable, read
 from protocol.run import CompileRequest, RunRequest
 
@@ -66,6 +67,7 @@ def plan(compile_request: CompileRequest, entry: Entry, typed: Typed, device: st
     declared = [argument for argument in typed.arguments if isinstance(argument, GivenBuffer)]
     buffers = [_buffer(argument, roles[argument.name], typed.uploads) for argument in declared]
     target = _cover_target(buffers)
+    vectors = _vectors(entry, given)
     request = {
         **compile_request.model_dump(mode="json", include={"source", "options", "architecture"}),
         "buffers": buffers,
@@ -74,8 +76,8 @@ def plan(compile_request: CompileRequest, entry: Entry, typed: Typed, device: st
                 "kind": "launch",
                 "entry": typed.entry,
                 "config": {
-                    "grid": _grid(typed.grid, target),
-                    "block": extents(typed.block, "--block") if typed.block else _block(target, entry),
+                    "grid": _grid(typed.grid, target, vectors),
+                    "block": extents(typed.block, "--block") if typed.block else _block(target, entry, vectors),
                     "dynamic_shared_bytes": typed.shared,
                 },
                 "arguments": [_argument(parameter, given[parameter.name]) for parameter in entry.parameters],
@@ -134,7 +136,8 @@ def _suggestion(parameter: Parameter) -> str:
     dtype = parameter.dtype or "float32"
     if parameter.kind == "pointer":
         init = "random" if parameter.const else "zeros"
-        return f"--arg '{parameter.name}={dtype}[1024]:{init}'    ({parameter.type})"
+        shape = f"1024,{parameter.components}" if parameter.components > 1 else "1024"
+        return f"--arg '{parameter.name}={dtype}[{shape}]:{init}'    ({parameter.type})"
     if parameter.kind == "vector":
         return f"--arg {parameter.name}={','.join('1' * parameter.components)}    ({parameter.type})"
     if parameter.kind == "struct":
@@ -190,26 +193,40 @@ def _value(parameter: Parameter, given: GivenValue) -> Json:
     return {"kind": "scalar", **common, "value": given.numbers[0]}
 
 
+def _vectors(entry: Entry, given: dict[str, Given]) -> dict[str, int]:
+    """Components of what a buffer's parameter points to: 4 for a float4 pointer."""
+    found = {}
+    for parameter in entry.parameters:
+        argument = given[parameter.name]
+        if parameter.kind == "pointer" and isinstance(argument, GivenBuffer | GivenAlias):
+            found[argument.buffer if isinstance(argument, GivenAlias) else argument.name] = parameter.components
+    return found
+
+
 def _cover_target(buffers: Sequence[Json]) -> Json | None:
     """The first buffer that the kernel writes, else the first one."""
     written = [buffer for buffer in buffers if buffer["role"] != "in"]
     return next(iter([*written, *buffers]), None)
 
 
-def _block(target: Json | None, entry: Entry) -> tuple[int, ...]:
+def _block(target: Json | None, entry: Entry, vectors: Mapping[str, int]) -> tuple[int, ...]:
     most = entry.resources.max_threads_per_block
     shape = target["shape"] if target is not None else ()
+    if target is not None and isinstance(shape, tuple):
+        shape = covered_shape(shape, vectors.get(str(target["name"]), 1))
     if isinstance(shape, tuple) and len(shape) > 1 and most >= 256:
         return (16, 16)
     return (min(256, most),)
 
 
-def _grid(typed: str | None, target: Json | None) -> tuple[int, ...] | Json:
-    if typed is None:
-        return {"kind": "cover", "buffer": target["name"]} if target is not None else (1,)
-    if typed.startswith("cover:"):
-        return {"kind": "cover", "buffer": typed.removeprefix("cover:")}
-    return extents(typed, "--grid")
+def _grid(typed: str | None, target: Json | None, vectors: Mapping[str, int]) -> tuple[int, ...] | Json:
+    """`vectors`: components of what a buffer's parameter points to, so that a thread gets a whole float4."""
+    if typed is not None and not typed.startswith("cover:"):
+        return extents(typed, "--grid")
+    if typed is None and target is None:
+        return (1,)
+    name = typed.removeprefix("cover:") if typed is not None else str(target["name"] if target else "")
+    return {"kind": "cover", "buffer": name, "components": vectors.get(name, 1)}
 
 
 def extents(text: str, option: str) -> tuple[int, ...]:

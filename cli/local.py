@@ -1,9 +1,9 @@
 """The sandbox and the stores of a command that runs kernels without a server."""
 
 import hashlib
-import io
 import threading
 import time
+import tokenize
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -126,10 +126,11 @@ def load_uploads(local: Local, arguments: Sequence[Given]) -> dict[str, NpyFile]
         place = f"--arg {argument.name}: {argument.file}"
         try:
             data = argument.file.read_bytes()
-            array = numpy.load(io.BytesIO(data), allow_pickle=False)
+            # A map of the file allocates nothing by what its header claims.
+            array = numpy.load(argument.file, mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise Refused(f"{place}: {(error.strerror or str(error)).lower()}") from None
-        except (ValueError, EOFError):
+        except (ValueError, EOFError, SyntaxError, tokenize.TokenError, OverflowError):
             raise Refused(f"{place} is not an .npy file that can be read") from None
         if not isinstance(array, numpy.ndarray) or array.dtype.name not in ITEM_BYTES:
             raise Refused(f"{place} holds {getattr(array, 'dtype', 'no array')}, which no buffer can have")

@@ -48,6 +48,10 @@ def read(model: type[M], text: bytes | str) -> M:
     by_field: dict[str, list[ErrorDetails]] = {}
     for item in details:
         by_field.setdefault(_path(item, payload), []).append(item)
+    for field in [field for field, items in by_field.items() if items[0]["type"] == "too_short"]:
+        # A list with a faulty item counts as short by that item: the item's own fault says what to mend.
+        if any(other.startswith(f"{field}.") for other in by_field):
+            del by_field[field]
     raise Unreadable(tuple(Fault(field, _words(items)) for field, items in list(by_field.items())[:MAX_FAULTS]))
 
 

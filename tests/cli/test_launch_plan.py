@@ -1,5 +1,6 @@
 """The request that a typed launch becomes, given the kernel's parameters."""
 
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from cli.argument_syntax import parse_argument
 from cli.launch_plan import NpyFile, Typed, choose_entry, plan
 from cli.usage import Refused
 from protocol.kernel import Entry, Parameter, Resources
+from protocol.launch import LaunchConfig, resolve_grid
 from protocol.run import CompileRequest, RunRequest
 from protocol.source import Source
 
@@ -50,17 +52,28 @@ def test_arguments_may_come_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("shape", "typed", "grid", "block"),
     [
-        ("[1024]", {}, {"kind": "cover", "buffer": "y"}, [256]),
-        ("[64,64]", {}, {"kind": "cover", "buffer": "y"}, [16, 16]),
+        ("[1024]", {}, {"kind": "cover", "buffer": "y", "components": 1}, [256]),
+        ("[64,64]", {}, {"kind": "cover", "buffer": "y", "components": 1}, [16, 16]),
         ("[1024]", {"grid": "4"}, [4], [256]),
         ("[1024]", {"grid": "4x2", "block": "32,4,2"}, [4, 2], [32, 4, 2]),
-        ("[1024]", {"grid": "cover:x"}, {"kind": "cover", "buffer": "x"}, [256]),
+        ("[1024]", {"grid": "cover:x"}, {"kind": "cover", "buffer": "x", "components": 1}, [256]),
     ],
 )
 def test_grid_and_block(shape: str, typed: dict[str, str], grid: object, block: list[int]) -> None:
     request = planned("n=1", "a=1", f"x=float32{shape}", f"y=float32{shape}", **typed)
     config = dump(request)["steps"][0]["config"]
     assert (config["grid"], config["block"]) == (grid, block)
+
+
+@pytest.mark.parametrize("shape", ["[4096]", "[1024,4]"])
+def test_a_thread_gets_a_whole_vector(shape: str) -> None:
+    pointer = Parameter(name="q", type="float4 *", kind="pointer", dtype="float32", components=4, bytes=8, offset=0)
+    entry = Entry(name="k", display="k", parameters=(pointer,), resources=SMALL)
+    request = planned(f"q=float32{shape}", entry=entry)
+    config = dump(request)["steps"][0]["config"]
+    assert config["grid"] == {"kind": "cover", "buffer": "q", "components": 4}
+    assert config["block"] == [256]
+    assert resolve_grid(LaunchConfig.model_validate_json(json.dumps(config)), request.buffers) == (4, 1, 1)
 
 
 def test_launch_bounds_hold_the_default_block_down() -> None:

@@ -158,3 +158,14 @@ def test_examples_can_be_listed_and_run(warpyard: Warpyard) -> None:
     done = warpyard("run", "--example", "histogram")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bins  uint32[256]" in done.stdout
+
+
+def test_a_file_that_claims_more_than_it_holds_is_refused_in_one_line(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    whole = tmp_path / "lie.npy"
+    np.save(whole, np.zeros(1, np.float32))
+    data = whole.read_bytes()
+    whole.write_bytes(data.replace(b"(1,), }            ", b"(1000000000000,), }"))
+    done = warpyard("run", "saxpy.cu", *arguments("n=1", "a=1", "x=@lie.npy", "y=float32[1]"))
+    assert done.returncode == 2
+    assert done.stderr == "warpyard: --arg x: lie.npy is not an .npy file that can be read\n"

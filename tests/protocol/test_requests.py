@@ -123,6 +123,13 @@ def test_fault_names_its_field(text: str, field: str, words: str) -> None:
     assert words in message
 
 
+@pytest.mark.parametrize("text", [buffer(shape=[-1]), request(steps=[{**LAUNCH, "kind": "leap"}])])
+def test_one_fault_is_told_once(text: str) -> None:
+    with pytest.raises(Unreadable) as caught:
+        read(RunRequest, text)
+    assert len(caught.value.faults) == 1, caught.value.faults
+
+
 def test_swap_of_unequal_shapes_is_refused() -> None:
     other = {**X, "name": "y", "shape": [1024]}
     path, message = fault(request(buffers=[X, other], steps=[LAUNCH, {"kind": "swap", "first": "x", "second": "y"}]))
