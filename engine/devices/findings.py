@@ -108,7 +108,10 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
     did = _DID.get(fault.access or "", "used")
     match fault.kind:
         case "out-of-bounds" if relation is not None:
-            return f"{who} {did} {_beyond(fault, relation, named)}."
+            # An `extern __shared__` array has the size that the launch gives it, which is easily forgotten.
+            none = fault.space == "shared" and relation.nbytes == 0
+            why = "; the launch asks for no dynamic shared memory" if none else ""
+            return f"{who} {did} {_beyond(fault, relation, named)}{why}."
         case "out-of-bounds":
             return f"{who} {did} {fault.size} bytes at address {fault.address:#x}, which is in no buffer."
         case "misaligned":

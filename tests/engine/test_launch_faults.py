@@ -62,6 +62,13 @@ FAULTS: list[tuple[str, str, str, dict[str, Any]]] = [
         "out-of-bounds",
         {"space": "shared"},
     ),
+    (
+        "extern __shared__ float d[]; if (i == 0) d[0] = 1;",
+        "Thread (0, 0, 0) of block (0, 0, 0) wrote 4 bytes at the end of shared memory (0 bytes); "
+        "the launch asks for no dynamic shared memory.",
+        "out-of-bounds",
+        {"space": "shared"},
+    ),
 ]
 
 
