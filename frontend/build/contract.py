@@ -25,8 +25,9 @@ NUMBERS = [
 ]
 DTYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "complex64"]
 GRIDS = [
-    *(([1000], [256]), ([512, 512], [16, 16]), ([3, 5, 7], [2, 2, 2])),
-    *(([2, 3, 5, 7], [4, 1, 1]), ([10], [0]), ([17, 33], [32])),
+    *(([1000], [256], 1), ([512, 512], [16, 16], 1), ([3, 5, 7], [2, 2, 2], 1)),
+    *(([2, 3, 5, 7], [4, 1, 1], 1), ([10], [0], 1), ([17, 33], [32], 1), ([33, 1], [32, 2], 1)),
+    *(([1024, 4], [256], 4), ([1024], [256], 2), ([6, 10, 4], [4, 4], 2), ([7], [2], 4), ([4], [32], 4)),
 ]
 
 WARNING = {"severity": "warning", "message": "unused", "span": {"line": 3, "column": 5}}
@@ -86,9 +87,10 @@ def stream_case(pairs: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
     }
 
 
-def grid_case(shape: list[int], block: list[int]) -> list[int]:
+def grid_case(shape: list[int], block: list[int], components: int) -> list[int]:
     buffer = Buffer(name="a", dtype="uint8", shape=tuple(shape))
-    config = LaunchConfig.model_validate_json(json.dumps({"grid": {"kind": "cover", "buffer": "a"}, "block": block}))
+    grid = {"kind": "cover", "buffer": "a", "components": components}
+    config = LaunchConfig.model_validate_json(json.dumps({"grid": grid, "block": block}))
     return list(resolve_grid(config, [buffer]))
 
 
@@ -102,7 +104,7 @@ def payloads() -> dict[str, Any]:
 def document() -> str:
     cases = {
         "numbers": [[text, dtype, number_case(text, dtype)] for text in NUMBERS for dtype in DTYPES],
-        "grids": [[shape, block, grid_case(shape, block)] for shape, block in GRIDS],
+        "grids": [[shape, block, vector, grid_case(shape, block, vector)] for shape, block, vector in GRIDS],
         "streams": {name: stream_case(pairs) for name, pairs in STREAMS.items()},
         "payloads": payloads(),
     }

@@ -184,3 +184,37 @@ def test_compiler_options_reach_the_compiler(page: Page) -> None:
     expect(field(page, "a shape")).to_be_visible()
     expect(page.get_by_role("button", name="Compiler options: fast math, FACTOR=3")).to_be_visible()
     expect(page.locator(".status .state")).to_contain_text("compiled")
+
+
+OTHER = """__global__ void first(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x]; }
+__global__ void second(float2 *z) { z[0].x = 1.0f; }
+"""
+
+
+@pytest.mark.parametrize("example", ["vector-add", "transpose"])
+def test_another_source_takes_the_place_of_an_example(page: Page, example: str) -> None:
+    open_page(page, f"/#example={example}")
+    write(page, OTHER)
+    kernel = page.get_by_label("Kernel to launch, or a template instantiation")
+    expect(kernel).to_have_value("first")
+    expect(page.get_by_label("Title")).to_have_value("first")
+    expect(field(page, "y shape")).to_be_visible()
+    kernel.fill("second")
+    expect(field(page, "z shape")).to_have_value("1024 × 2")
+    launch(page).get_by_label("Size the grid to cover").check()
+    page.get_by_role("button", name="256", exact=True).click()
+    expect(field(page, "Grid x")).to_have_value("4")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_a_template_and_a_reference_of_another_source_do_not_stop_a_run(page: Page) -> None:
+    open_page(page)
+    write(page, "template <int N> __global__ void part(float *c) { c[threadIdx.x] = N; }\n")
+    kernel = page.get_by_label("Kernel to launch, or a template instantiation")
+    kernel.fill("part<7>")
+    expect(field(page, "c shape")).to_be_visible()
+    write(page, "__global__ void other(float *fresh) { fresh[threadIdx.x] = 1.0f; }\n")
+    expect(field(page, "fresh shape")).to_be_visible()
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")

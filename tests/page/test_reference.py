@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.page.steps import field, open_page, verdict
+from tests.page.steps import field, open_page, verdict, write
 from tests.page.test_shell import violations
 
 
@@ -79,3 +79,14 @@ def test_a_link_keeps_the_reference(page: Page) -> None:
     page.keyboard.press("Alt+6")
     expect(page.get_by_label("NumPy reference")).to_have_value("c = a + b")
     expect(field(page, "c shape")).to_have_value("1000000")
+
+
+def test_a_reference_of_another_kernel_is_left_out_and_says_so(page: Page) -> None:
+    open_page(page)
+    check(page, "c = a + b")
+    write(page, "__global__ void other(float *fresh) { fresh[threadIdx.x] = 1.0f; }\n")
+    expect(field(page, "fresh shape")).to_be_visible()
+    expect(page.get_by_text("Nothing is checked: the kernel has no buffer called c any more.")).to_be_visible()
+    with page.expect_request("**/api/runs") as sent:
+        page.get_by_role("button", name="Run and check").click()
+    assert json.loads(sent.value.post_data or "")["checks"] == []

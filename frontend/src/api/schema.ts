@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 dbac13edda240874c121d62621e4359bc187e59913b07dab02514cefc436f2ae
+// Made by `npm run types` from the protocol's models; sha256 498ddfd49dc1fb32f3ddbf90b98ab2a0cfe8449bf6de6e5269d215a88a7d0579
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -304,6 +304,11 @@ export interface components {
         Cover: {
             /** Buffer */
             buffer: string;
+            /**
+             * Components
+             * @default 1
+             */
+            components?: number;
             /**
              * Kind
              * @default cover

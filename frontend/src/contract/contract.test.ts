@@ -12,8 +12,8 @@ test.each(cases.numbers as [string, DType, boolean][])('%j as %s is a number: %j
   expect(readNumber(text, dtype).ok).toBe(good);
 });
 
-test.each(cases.grids as [number[], number[], number[]][])('a grid over %j with blocks of %j is %j', (shape, block, grid) => {
-  expect(coverGrid(shape, [...block, 1, 1].slice(0, 3))).toEqual(grid);
+test.each(cases.grids as [number[], number[], number, number[]][])('a grid over %j with blocks of %j and vectors of %i is %j', (shape, block, components, grid) => {
+  expect(coverGrid(shape, [...block, 1, 1].slice(0, 3), components)).toEqual(grid);
 });
 
 test.each(Object.entries(cases.streams))('fold: %s', (_, { records, result }) => {

@@ -13,7 +13,7 @@ import type {
   Step,
 } from '../api/types';
 import { type ArgumentDraft, type BufferDraft, type Draft, fieldText, type LaunchDraft, type StepDraft } from './draft';
-import { entryOf } from './entries';
+import { coverComponents, entryOf } from './entries';
 import { referenced } from './load';
 import { guessNumber, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
 import { checkBytes, elements, readShape } from './shape';
@@ -173,7 +173,7 @@ function buildArgument(argument: ArgumentDraft, entry: Entry | null, path: strin
 function buildLaunch(launch: LaunchDraft, entries: readonly Entry[], path: string, faults: Faults): Launch {
   const entry = entryOf(launch.entry, entries);
   const grid: Launch['config']['grid'] = launch.cover
-    ? { kind: 'cover', buffer: launch.cover }
+    ? { kind: 'cover', buffer: launch.cover, components: coverComponents(launch, entry) }
     : extents(launch.grid, `${path}.config.grid`, 'grid', faults);
   return {
     kind: 'launch',
@@ -216,13 +216,14 @@ function buildChecks(draft: Draft, names: ReadonlySet<string>, faults: Faults): 
   const { at, text, buffers, relative, absolute } = draft.reference;
   if (!text.trim()) return draft.checks;
   const path = `checks.${at}`;
-  const unknown = buffers.find((name) => !names.has(name) && !draft.buffers.some((buffer) => buffer.kept && buffer.name === name));
-  if (unknown) faults.say(`${path}.buffers`, `The kernel has no buffer called ${unknown} any more.`);
+  // A buffer that the kernel has no more is not checked; it stays chosen, and comes back with its parameter.
+  const standing = buffers.filter((name) => names.has(name) || draft.buffers.some((buffer) => buffer.kept && buffer.name === name));
+  if (buffers.length && !standing.length) return draft.checks;
   if (!buffers.length) faults.say(`${path}.buffers`, 'Choose the buffers that the reference gives.');
   return draft.checks.toSpliced(at, 0, {
     kind: 'numpy',
     text,
-    buffers,
+    buffers: standing,
     relative: faults.take(`${path}.relative`, tolerance(relative), 0),
     absolute: faults.take(`${path}.absolute`, tolerance(absolute), 0),
   });

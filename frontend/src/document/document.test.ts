@@ -4,7 +4,7 @@ import { build } from './build';
 import { sameRequest } from './compare';
 import { columnOffset, wordEnd } from './columns';
 import type { Draft, LaunchDraft } from './draft';
-import { callName, entryOf } from './entries';
+import { callName, entryOf, hasTemplate, kernelsGone, successor } from './entries';
 import { fieldWords } from './field-words';
 import { loadPayload } from './load';
 import { readExtent, readNumber } from './numbers';
@@ -164,6 +164,49 @@ test('the grid covers another buffer when the kernel loses the one it covered', 
   expect(launch.cover).toBe('');
 });
 
+test('the grid covers what is written when the covered buffer becomes an input', () => {
+  const { draft, launch } = opened();
+  launch.cover = 'a';
+  reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('b', 'float *')));
+  reconcile(draft, launch, entry('k', parameter('a', 'const float *'), parameter('b', 'float *')));
+  expect(launch.cover).toBe('b');
+});
+
+test('a grid over a pointer to vectors counts vectors', () => {
+  const { draft, launch } = opened();
+  launch.cover = 'a';
+  const kernel = entry('k', parameter('a', 'float4 *', { components: 4 }), parameter('n', 'int'));
+  reconcile(draft, launch, kernel);
+  expect(build(draft, [kernel]).request.steps[0]).toMatchObject({ config: { grid: { kind: 'cover', buffer: 'a', components: 4 } } });
+});
+
+test('a launch whose kernel is gone means the renamed one, else the first', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((name) => entry(name));
+  expect(successor([a!, b!], [a!, c!])).toBe(c);
+  expect(successor([a!], [b!, c!])).toBe(b);
+  expect(successor([a!], [])).toBeUndefined();
+});
+
+test('a source without the name of a template has no instantiation of it', () => {
+  expect(hasTemplate('template <class T> __global__ void scale(T *x) {}', 'scale<float>')).toBe(true);
+  expect(hasTemplate('template <class T> __global__ void scales(T *x) {}', 'ns::scale<float, 2>')).toBe(false);
+});
+
+test('a source whose kernels are all gone is another', () => {
+  const from = '__global__ void __launch_bounds__(256) add(int *a) {}\nextern "C" __global__ void more() {}';
+  expect(kernelsGone(from, 'void more() {}')).toBe(false);
+  expect(kernelsGone(from, '__global__ void adding() {}')).toBe(true);
+  expect(kernelsGone('', 'x')).toBe(false);
+});
+
+test('a reference checks only buffers that there are; without one it is left out', () => {
+  const { draft } = opened();
+  Object.assign(draft.reference, { text: 'a = 1', buffers: ['a', 'old'] });
+  expect(build(draft).request.checks).toMatchObject([{ kind: 'numpy', buffers: ['a'] }]);
+  draft.reference.buffers = ['old'];
+  expect(build(draft)).toMatchObject({ request: { checks: [] }, problems: [] });
+});
+
 test('a parameter that became a pointer gets a buffer; its old value is not sent', () => {
   const { draft, launch } = opened();
   reconcile(draft, launch, entry('k', parameter('a', 'float *'), parameter('n', 'float *')));
@@ -265,7 +308,6 @@ test.each([
   ['relative', '-1', 'checks.1.relative', 'at least 0'],
   ['absolute', 'nan', 'checks.1.absolute', 'finite'],
   ['buffers', [], 'checks.1.buffers', 'Choose the buffers'],
-  ['buffers', ['gone'], 'checks.1.buffers', 'no buffer called gone'],
 ] as const)('a reference whose %s is %j has a fault at its field', (field, value, path, words) => {
   const draft = loadPayload(REFERENCED);
   Object.assign(draft.reference, { [field]: value });

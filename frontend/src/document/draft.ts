@@ -50,6 +50,8 @@ export interface LaunchDraft {
   grid: [string, string, string];
   /** Name of the buffer that the grid covers; empty where the grid is typed. */
   cover: string;
+  /** Elements of it that one thread stands for, as the document had it; a parameter that is known decides. */
+  components?: number;
   shared: string;
   arguments: ArgumentDraft[];
   /** Arguments of parameters that the source had before, so that they come back with the parameter. */

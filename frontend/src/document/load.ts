@@ -56,6 +56,7 @@ function loadStep(step: Step): StepDraft {
         block: triple(block),
         grid: covers ? ['1', '', ''] : triple(grid),
         cover: covers ? grid.buffer : '',
+        components: covers ? (grid.components ?? 1) : 1,
         shared: String(shared),
         arguments: (step.arguments ?? []).map(loadArgument),
         attic: [],

@@ -82,10 +82,10 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     launch.attic = attic;
   }
   const pointers = next.filter((argument) => argument.kind === 'buffer');
+  const written = pointers.find(({ parameter }) => !parameters.find(({ name }) => name === parameter)?.const);
   const leads = (argument: ArgumentDraft) => argument.buffer === launch.cover;
   if (launch.cover && attic.some(leads) && !pointers.some(leads)) {
     // The grid covered a buffer that the kernel no longer has: what it writes now is the nearest thing.
-    const written = pointers.find(({ parameter }) => !parameters.find(({ name }) => name === parameter)?.const);
     launch.cover = (written ?? pointers[0])?.buffer ?? '';
     changed = true;
   }
@@ -103,7 +103,10 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     buffer.dtypeFollows ??= buffer.dtype === parameter.dtype;
     buffer.roleFollows ??= buffer.role === role;
     if (buffer.dtypeFollows && buffer.dtype !== dtype) [buffer.dtype, changed] = [dtype, true];
-    if (buffer.roleFollows && buffer.role !== role) [buffer.role, changed] = [role, true];
+    if (buffer.roleFollows && buffer.role !== role) {
+      [buffer.role, changed] = [role, true];
+      if (role === 'in' && written && buffer.name === launch.cover) launch.cover = written.buffer;
+    }
   }
   return changed;
 }

@@ -36,9 +36,17 @@ export function checkBytes(shape: readonly number[], dtype: DType): string | nul
   return `The buffer has ${bytes.toLocaleString('en-US')} bytes; the limit is ${MAX_BUFFER_BYTES.toLocaleString('en-US')}.`;
 }
 
+/** The shape in elements of `components` neighbours; an axis that is one such element is no axis of the grid. */
+function coveredShape(shape: readonly number[], components: number): readonly number[] {
+  const inner = shape.at(-1)! / components;
+  if (components === 1 || !Number.isInteger(inner)) return shape;
+  const outer = shape.slice(0, -1);
+  return inner > 1 || !outer.length ? [...outer, inner] : outer;
+}
+
 /** Blocks that cover a shape: last axis along x, the one before along y, the rest along z; 0 where a block extent is 0. */
-export function coverGrid(shape: readonly number[], block: readonly number[]): [number, number, number] {
-  const [x = 1, y = 1, ...rest] = [...shape].reverse();
+export function coverGrid(shape: readonly number[], block: readonly number[], components = 1): [number, number, number] {
+  const [x = 1, y = 1, ...rest] = [...coveredShape(shape, components)].reverse();
   const extents = [x, y, elements(rest)];
   const blocks = extents.map((extent, axis) => (block[axis] ? Math.ceil(extent / block[axis]) : 0));
   return [blocks[0]!, blocks[1]!, blocks[2]!];

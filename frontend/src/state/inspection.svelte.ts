@@ -2,6 +2,7 @@
 import { api, ApiError } from '../api/client';
 import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
 import { launches } from '../document/draft';
+import { hasTemplate } from '../document/entries';
 import { workspace } from './workspace.svelte';
 
 const PAUSE_MS = 400;
@@ -24,7 +25,7 @@ class Inspection {
   question = $derived.by<InspectRequest>(() => {
     const { source, options, architecture } = workspace.built.request;
     const names = [...launches(workspace.draft.steps)].map(([, launch]) => launch.entry.trim());
-    const instantiations = [...new Set(names.filter((name) => name.includes('<')))];
+    const instantiations = [...new Set(names.filter((name) => name.includes('<') && hasTemplate(source.text, name)))];
     return { compile: { schema_version: 1, source, options, architecture, instantiations } };
   });
 

@@ -3,7 +3,7 @@ import type { Entry, FieldProblem, SharePayload } from '../api/types';
 import { build, type Built } from '../document/build';
 import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
 import { dropDraft, pruneDrafts, saveDraft, savedDraft } from '../document/drafts';
-import { callName, entryOf } from '../document/entries';
+import { callName, coverComponents, entryOf, hasTemplate, kernelsGone, successor } from '../document/entries';
 import { loadPayload, referenced } from '../document/load';
 import { faultAt, faultExactly, report, type Reported, stillStands } from '../document/problems';
 import { reconcile } from '../document/reconcile';
@@ -43,6 +43,8 @@ class Workspace {
   entries = $state.raw<readonly Entry[]>([]);
   reported = $state.raw<readonly Reported[]>([]);
   private baseline = $state('');
+  /** The title that `entitle` gave. */
+  private kernelTitle: string | null = null;
 
   built = $derived<Built>(build(this.draft, this.entries));
   edited = $derived(JSON.stringify(this.draft) !== this.baseline);
@@ -67,6 +69,7 @@ class Workspace {
     this.selected = 'steps.0';
     this.reported = [];
     this.entries = [];
+    this.kernelTitle = null;
     const draft = loadPayload(payload);
     this.baseline = JSON.stringify(draft);
     const saved = savedDraft(origin.key);
@@ -95,18 +98,28 @@ class Workspace {
 
   /** The form follows the kernels of a source that compiled. */
   adopt(entries: readonly Entry[]): void {
+    const before = this.entries;
     this.entries = entries;
     const unedited = !this.edited;
     for (const [, launch] of launches(this.draft.steps)) {
-      const [only] = entries;
-      const renamed = entries.length === 1 && only && launch.entry && !launch.entry.includes('<') && !entryOf(launch.entry, entries);
-      // The source has one kernel, so a launch of another name can only mean it.
-      if (renamed) launch.entry = callName(only);
+      const gone = launch.entry && !entryOf(launch.entry, entries) && !(launch.entry.includes('<') && hasTemplate(this.draft.source, launch.entry));
+      const next = gone && successor(before, entries);
+      if (next) launch.entry = callName(next);
       const entry = entryOf(launch.entry, entries);
       if (entry) reconcile(this.draft, launch, entry);
     }
+    this.entitle();
     // Naming the parameters of an example is no edit of the user's.
     if (unedited) this.baseline = JSON.stringify(this.draft);
+  }
+
+  /** A document whose kernels have all been replaced is called by its kernel until the user names it. */
+  private entitle(): void {
+    const { title = '', request } = this.original;
+    if (this.draft.title !== title && this.draft.title !== this.kernelTitle) return;
+    const gone = this.entry && kernelsGone(request.source.text, this.draft.source);
+    this.kernelTitle = gone ? callName(this.entry!).slice(0, 120) : null;
+    this.draft.title = this.kernelTitle ?? title;
   }
 
   chooseEntry(name: string): void {
@@ -144,7 +157,7 @@ class Workspace {
     if (!launch) return null;
     if (!launch.cover) return launch.grid.map(extent);
     const shape = readShape(this.draft.buffers.find((buffer) => buffer.name === launch.cover)?.shape ?? '');
-    return shape.ok ? coverGrid(shape.value, this.block) : null;
+    return shape.ok ? coverGrid(shape.value, this.block, coverComponents(launch, this.entry)) : null;
   }
 
   /** Buffers that the selected launch has no row for but other steps use. */
