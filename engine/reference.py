@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
 import ml_dtypes
@@ -55,10 +56,9 @@ def reference_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -
     by_name = {buffer.name: buffer for buffer in job.run.buffers}
     try:
         names = _names(job.run, job.kernel, initial_values(job.run, uploads_of(blobs)))
-        watch = _Watch(text, emission, job.deadline_seconds, begin)
-        _execute(text, names, by_name)
-        results = {name: _result(text, names, by_name[name]) for name in check.buffers}
-        watch.over()
+        with _Watch(text, emission, job.deadline_seconds, begin):
+            _execute(text, names, by_name)
+            results = {name: _result(text, names, by_name[name]) for name in check.buffers}
     except FieldError as error:
         emission.diagnosed([values_refused(error)])
         return
@@ -199,16 +199,20 @@ def _short(error: BaseException) -> str:
 
 
 class _Watch:
-    """Ends the process at the deadline, and says in which line of the text that was."""
+    """While it is entered: ends the process at the deadline, and says in which line of the text that was."""
 
     def __init__(self, text: _Text, emission: Emission, seconds: float, begin: float) -> None:
         self._text, self._emission, self._seconds = text, emission, seconds
         self._main = threading.get_ident()
         self._over = threading.Event()
         self._left = begin + seconds - time.perf_counter()
+
+    def __enter__(self) -> None:
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def over(self) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._over.set()
 
     def _watch(self) -> None:

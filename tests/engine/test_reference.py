@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import ml_dtypes
@@ -74,6 +75,16 @@ def test_what_a_reference_gives(code: Job, text: str, name: str, expected: list[
     assert job.messages() == []
     dtype = numpy_dtype(next(item["dtype"] for item in BUFFERS if item["name"] == name))
     np.testing.assert_array_equal(np.frombuffer(job.artifacts["expected"], dtype), np.array(expected, dtype))
+
+
+@pytest.mark.parametrize("text", ["y = a", "y = q"])
+def test_the_watch_ends_with_its_reference(code: Job, text: str) -> None:
+    """Left behind, it would end the process when the deadline of a reference that had failed came."""
+    before = set(threading.enumerate())
+    referred(code, run(text))
+    for thread in set(threading.enumerate()) - before:
+        thread.join(1)
+        assert not thread.is_alive()
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def test_cancel_while_running(box: Sandbox, source: bytes) -> None:
     outcome = job.wait()
     assert outcome.verdict == "cancelled"
     assert time.monotonic() - began < 0.5
-    assert until(lambda: processes(box) == before)
+    # What a fresh zygote still did at first may be gone by now.
+    assert until(lambda: processes(box) <= before)
     job.cancel()
     assert job.wait() is outcome
     assert works(box)
