@@ -33,9 +33,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--uds", help="a unix socket instead of host and port")
     parser.add_argument("--fd", type=int, help="a socket that listens already, inherited from the parent")
-    parser.add_argument(
-        "--forwarded-allow-ips", default="127.0.0.1", help="proxies whose X-Forwarded-For is believed"
-    )
+    parser.add_argument("--forwarded-allow-ips", default="127.0.0.1", help="proxies whose X-Forwarded-For is believed")
     options = parser.parse_args()
     settings = _with_host(Settings(), options.host)
     settings.prepare()

@@ -54,9 +54,7 @@ def read_header(data: memoryview) -> ArrayHeader:
     if dtype.hasobject or dtype.names or dtype.subdtype or name not in ITEM_BYTES:
         raise ValueError(f"its dtype is {str(dtype)[:60]}; buffers can have {', '.join(ITEM_BYTES)}")
     if not 1 <= len(shape) <= MAX_DIMENSIONS or 0 in shape:
-        raise ValueError(
-            f"its shape is {shape}; buffers have 1 to {MAX_DIMENSIONS} dimensions and no empty one"
-        )
+        raise ValueError(f"its shape is {shape}; buffers have 1 to {MAX_DIMENSIONS} dimensions and no empty one")
     size = math.prod(shape) * dtype.itemsize
     if size > MAX_BUFFER_BYTES:
         raise ValueError(f"the array has {size:,} bytes; a buffer has at most {MAX_BUFFER_BYTES:,}")
@@ -64,9 +62,7 @@ def read_header(data: memoryview) -> ArrayHeader:
     if there != size:
         raise ValueError(f"shape {shape} of {name} takes {size:,} bytes, but the file holds {there:,}")
     plain = dtype.byteorder in "=|<" and (not column_major or len(shape) == 1)
-    return ArrayHeader(
-        name, tuple(int(extent) for extent in shape), stream.tell(), plain, dtype, column_major
-    )
+    return ArrayHeader(name, tuple(int(extent) for extent in shape), stream.tell(), plain, dtype, column_major)
 
 
 def row_major(data: memoryview, header: ArrayHeader) -> memoryview:
@@ -76,9 +72,7 @@ def row_major(data: memoryview, header: ArrayHeader) -> memoryview:
     flat = np.frombuffer(data, header.numpy_dtype, offset=header.offset)
     array = flat.reshape(header.shape, order="F" if header.column_major else "C")
     stream = io.BytesIO()
-    npy.write_array(
-        stream, np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))), allow_pickle=False
-    )
+    npy.write_array(stream, np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"))), allow_pickle=False)
     return stream.getbuffer()
 
 

@@ -34,9 +34,7 @@ class Metrics:
             buckets=_BUCKETS,
         )
         self.streams = Gauge("warpyard_event_streams", "Event streams that are open", registry=self.registry)
-        self.reaped = Counter(
-            "warpyard_reaped_runs", "Runs taken back from lost workers", registry=self.registry
-        )
+        self.reaped = Counter("warpyard_reaped_runs", "Runs taken back from lost workers", registry=self.registry)
 
 
 class Observe:
@@ -57,9 +55,7 @@ class Observe:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
-                self._metrics.seconds.labels(_method(scope), _route(scope)).observe(
-                    time.perf_counter() - began
-                )
+                self._metrics.seconds.labels(_method(scope), _route(scope)).observe(time.perf_counter() - began)
             await send(message)
 
         with structlog.contextvars.bound_contextvars(request=request_id):

@@ -81,9 +81,7 @@ class Page:
         if headers.get("if-none-match") == asset.etag:
             return Response(status_code=304, headers=answer)
         accepted = {part.split(";")[0].strip() for part in headers.get("accept-encoding", "").split(",")}
-        encoding = next(
-            (name for name in ("br", "gzip") if name in accepted and name in asset.encodings), "identity"
-        )
+        encoding = next((name for name in ("br", "gzip") if name in accepted and name in asset.encodings), "identity")
         if encoding != "identity":
             answer["Content-Encoding"] = encoding
         return Response(asset.encodings[encoding], headers=answer, media_type=asset.media_type)

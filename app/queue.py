@@ -38,26 +38,18 @@ class Admitted:
 class Queue:
     """Admission and cancellation are scripts; Celery only carries the id of a run to a worker."""
 
-    def __init__(
-        self, client: redis.asyncio.Redis, claims: Claims, outbox: Outbox, settings: Settings
-    ) -> None:
+    def __init__(self, client: redis.asyncio.Redis, claims: Claims, outbox: Outbox, settings: Settings) -> None:
         self._client = client
         self._claims = claims
         self._outbox = outbox
         self._settings = settings
-        self._scripts: dict[str, Any] = {
-            name: load(client, name) for name in ("admit", "cancel", "reap", "take_token")
-        }
+        self._scripts: dict[str, Any] = {name: load(client, name) for name in ("admit", "cancel", "reap", "take_token")}
 
     async def take_token(self, kind: str, client: str, per_second: float, burst: int) -> None:
         """Raises TooMany where the client has used up its share."""
-        wait = float(
-            await self._scripts["take_token"](keys=[keys.rate(kind, client)], args=[per_second, burst])
-        )
+        wait = float(await self._scripts["take_token"](keys=[keys.rate(kind, client)], args=[per_second, burst]))
         if wait > 0:
-            raise TooMany(
-                f"At most {per_second:g} a second, {burst} at once. Wait a moment.", wait, kind="rate"
-            )
+            raise TooMany(f"At most {per_second:g} a second, {burst} at once. Wait a moment.", wait, kind="rate")
 
     async def admit(self, request: RunRequest, device: str, client: str, key: str | None) -> Admitted:
         """The run, waiting; with an idempotency key that was used before, the earlier one.

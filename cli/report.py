@@ -49,7 +49,6 @@ class Live:
             case _:
                 pass
 
-
     def _of_reference(self, diagnostic: Diagnostic) -> list[str]:
         """The line of a reference that a diagnostic is about."""
         if diagnostic.span is None or diagnostic.field is None or not diagnostic.field.startswith("checks."):

@@ -225,4 +225,3 @@ class _Watch:
         span = self._text.line(frame.f_lineno) if frame is not None and frame.f_lineno else None
         self._emission.diagnosed([self._text.told(message, span)])
         os._exit(1)
-

@@ -39,9 +39,7 @@ def open_blobs(settings: Settings) -> Blobs:
         return FileBlobs(Path(unquote(urlsplit(url).path)), settings.blob_cap_bytes)
     if scheme in ("redis", "rediss", "unix"):
         address = settings.redis if url.rstrip("/") == "redis:" else url
-        return RedisBlobs(
-            connect_blocking(address, binary=True), settings.blob_cap_bytes, settings.blob_ttl_seconds
-        )
+        return RedisBlobs(connect_blocking(address, binary=True), settings.blob_cap_bytes, settings.blob_ttl_seconds)
     raise ValueError(f"BLOB_URL begins with {scheme}: — use file:/a/folder or redis:")
 
 

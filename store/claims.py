@@ -55,9 +55,7 @@ class Claims:
         self._engine = engine
         self._settings = settings
         self._lease = int(settings.lease_seconds * 1000)
-        self._scripts: dict[str, Any] = {
-            name: load(client, name) for name in ("claim", "watch", "emit", "finish")
-        }
+        self._scripts: dict[str, Any] = {name: load(client, name) for name in ("claim", "watch", "emit", "finish")}
 
     def claim(self, run_id: str, most_attempts: int | None = None) -> HeldRun | Refusal:
         """A new attempt at the run, or why there is none. `most_attempts` 0 takes it up however often it was lost."""
@@ -78,9 +76,7 @@ class Claims:
             refusal: Refusal = answer[0]
             return refusal
         _, attempt, device, request, created, enqueued, cancel = answer
-        return HeldRun(
-            run_id, int(attempt), device, request, float(created), float(enqueued), moment, bool(cancel)
-        )
+        return HeldRun(run_id, int(attempt), device, request, float(created), float(enqueued), moment, bool(cancel))
 
     def watch(self, held: HeldRun) -> Watched:
         """Renews the lease; tells whether the run is to be cancelled or belongs to another by now."""

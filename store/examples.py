@@ -34,9 +34,7 @@ def load_examples(folder: Path) -> list[Example]:
     """All examples of a folder by `order`, then by id. Raises ExampleError."""
     if not folder.is_dir():
         raise ExampleError(f"{folder} is not a folder of examples")
-    return sorted(
-        (read_example(path) for path in folder.glob("*.cu")), key=lambda item: (item.order, item.id)
-    )
+    return sorted((read_example(path) for path in folder.glob("*.cu")), key=lambda item: (item.order, item.id))
 
 
 def read_example(path: Path) -> Example:

@@ -32,9 +32,7 @@ def _url(name: str) -> AliasChoices:
 class Settings(BaseSettings):
     """Sizes in bytes, times in seconds. An empty URL means the built-in service in `data_dir`."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="WARPYARD_", extra="ignore", frozen=True, populate_by_name=True
-    )
+    model_config = SettingsConfigDict(env_prefix="WARPYARD_", extra="ignore", frozen=True, populate_by_name=True)
 
     data_dir: Path = Field(default_factory=_data_dir)
     redis_url: str = Field(default="", validation_alias=_url("REDIS_URL"))
@@ -113,10 +111,7 @@ class Settings(BaseSettings):
         if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
             return path
         short = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-        return (
-            Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-            / f"warpyard-{os.getuid()}-{short}.sock"
-        )
+        return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"warpyard-{os.getuid()}-{short}.sock"
 
     @property
     def redis(self) -> str:

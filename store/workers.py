@@ -99,9 +99,7 @@ def resolve(request: RunRequest, workers: Iterable[Worker]) -> str:
         )
     reasons = sorted({worker.refuses for worker in workers if worker.refuses})
     if devices:
-        raise NoDevice(
-            f"No worker offers {wanted} now; there is {', '.join(device.id for device in devices)}."
-        )
+        raise NoDevice(f"No worker offers {wanted} now; there is {', '.join(device.id for device in devices)}.")
     if reasons:
         raise NoDevice(f"No worker takes runs: {' '.join(reasons)}")
     raise NoDevice("No worker is running. Start one with `warpyard serve`, or look at its log.")

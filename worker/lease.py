@@ -21,9 +21,7 @@ Why = Literal["", "cancel", "lost", "stopping"]
 class Lease:
     """A thread that sets `cancelled` once the run is to end early; `why` then says for what reason."""
 
-    def __init__(
-        self, claims: Claims, held: HeldRun, stopping: threading.Event, lease_seconds: float
-    ) -> None:
+    def __init__(self, claims: Claims, held: HeldRun, stopping: threading.Event, lease_seconds: float) -> None:
         self.cancelled = threading.Event()
         self.why: Why = ""
         self._claims = claims

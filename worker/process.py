@@ -46,9 +46,7 @@ from worker.runs import Runs
 log = structlog.get_logger(__name__)
 
 
-def serve(
-    settings: Settings, queues: tuple[str, ...], slots: int, label: str = "", gpu: Gpu | None = None
-) -> int:
+def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = "", gpu: Gpu | None = None) -> int:
     """Works until SIGTERM or SIGINT; jobs that still run are then given back. Answers the exit code."""
     stopping = threading.Event()
     name = f"{label or socket.gethostname()}-{os.getpid()}-{new_id()[-4:]}"

@@ -48,9 +48,7 @@ async def get_buffer(
     except (ValueError, IndexError) as error:
         raise Invalid.field("slice", str(error)) from None
     if array.nbytes > service.settings.max_download_bytes:
-        raise TooLarge(
-            f"That is {array.nbytes:,} bytes; at most {service.settings.max_download_bytes:,} go at once."
-        )
+        raise TooLarge(f"That is {array.nbytes:,} bytes; at most {service.settings.max_download_bytes:,} go at once.")
     size, pieces = encode(array[...])
     headers = {
         "Content-Length": str(size),

@@ -47,9 +47,7 @@ async def _place(
 async def _counted(service: Served, client: Client) -> AsyncIterable[None]:
     """One of the streams that this process serves at once. Raises TooMany, Unavailable."""
     if service.streams[client] >= service.settings.max_streams_per_client:
-        raise TooMany(
-            f"{service.streams[client]} event streams of yours are open already.", 5, kind="streams"
-        )
+        raise TooMany(f"{service.streams[client]} event streams of yours are open already.", 5, kind="streams")
     if service.streams.total() >= service.settings.max_streams:
         raise Unavailable("Too many event streams are open. Try again in a moment.", kind="streams")
     service.streams[client] += 1

@@ -50,9 +50,7 @@ async def readyz(service: Served, response: Response) -> Readiness:
 @router.get(
     "/metrics",
     response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}
-    },
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
 )
 async def metrics(service: Served) -> Response:
     """Prometheus metrics of this process and of the queue."""
@@ -103,9 +101,7 @@ async def _shared(service: Service) -> CollectorRegistry:
         waiting.labels(queue).set(await service.client.zcard(keys.pending(str(queue))))
     running = Gauge("warpyard_running_runs", "Runs that a worker holds", registry=registry)
     running.set(await service.client.zcard(keys.RUNNING))
-    ended = Gauge(
-        "warpyard_finished_runs", "Runs that have ended, by verdict", ("verdict",), registry=registry
-    )
+    ended = Gauge("warpyard_finished_runs", "Runs that have ended, by verdict", ("verdict",), registry=registry)
     verdicts: dict[Any, Any] = await service.client.hgetall(keys.VERDICTS)
     for verdict, count in verdicts.items():
         ended.labels(verdict).set(int(count))

@@ -48,9 +48,7 @@ class ShareAnswer(BaseModel):
 
 def content_hash(payload: SharePayload) -> str:
     """SHA-256 of the payload's JSON with sorted keys and without spaces."""
-    canonical = json.dumps(
-        payload.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+    canonical = json.dumps(payload.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

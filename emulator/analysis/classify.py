@@ -159,9 +159,7 @@ class Classifier:
     def _is_unset(self, operands: list[Operand]) -> bool:
         """Whether a source has a definition that the fixpoint has not reached yet."""
         return any(
-            name in self._defined and name not in self.shapes
-            for operand in operands
-            for name in registers_of(operand)
+            name in self._defined and name not in self.shapes for operand in operands for name in registers_of(operand)
         )
 
     def _generic(self, instruction: Instruction, sources: list[Operand], type: str) -> Shape:

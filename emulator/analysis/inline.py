@@ -81,9 +81,7 @@ class _Flattener:
         flat.local_bytes = align(flat.local_bytes, 16)
         return flat
 
-    def _instance(
-        self, function: Function, bindings: dict[str, str], local_base: int, end: str | None
-    ) -> _Instance:
+    def _instance(self, function: Function, bindings: dict[str, str], local_base: int, end: str | None) -> _Instance:
         suffix = f"#{self.instances}" if self.instances else ""
         self.instances += 1
         names = dict(bindings)

@@ -63,9 +63,7 @@ def analyse_waiting(graph: Graph, divergent: set[int]) -> Waiting:
             for target in targets:
                 move(block, target, here)
             if block in divergent and len(targets) > 1:
-                real = sorted(
-                    {t for t in targets if t is not None and not graph.is_exit(t)}, key=position.__getitem__
-                )
+                real = sorted({t for t in targets if t is not None and not graph.is_exit(t)}, key=position.__getitem__)
                 for index, target in enumerate(real):
                     # Every later target may have been given lanes.
                     move(block, target, here | set(real[index + 1 :]))

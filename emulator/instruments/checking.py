@@ -86,9 +86,7 @@ class Checking(Instrument):
         found, after = emitter.new_label("finding"), emitter.new_label("checked")
         emitter.branch_if(emitter.put(f"icmp ne i32 {lanes}, 0"), found, after, "!prof !1")
         emitter.place(found)
-        emitter.emit(
-            f"call void @finding(ptr %ctx, ptr %tls, i32 {kind}, i32 {site}, i32 {probe.mask.word}, i64 0)"
-        )
+        emitter.emit(f"call void @finding(ptr %ctx, ptr %tls, i32 {kind}, i32 {site}, i32 {probe.mask.word}, i64 0)")
         emitter.declare("declare void @finding(ptr, ptr, i32, i32, i32, i64)")
         emitter.branch(after)
         emitter.place(after)

@@ -15,9 +15,7 @@ from emulator.syntax.nodes import AddressOperand, RegisterOperand, SymbolOperand
 class Addresses:
     """Address arithmetic of one function. `shared_bytes` is None where dynamic shared memory may be added."""
 
-    def __init__(
-        self, emitter: Emitter, registers: RegisterFile, shared_bytes: int | None, local_bytes: int
-    ) -> None:
+    def __init__(self, emitter: Emitter, registers: RegisterFile, shared_bytes: int | None, local_bytes: int) -> None:
         self.emitter = emitter
         self.registers = registers
         self.scalars = IrScalars(emitter)

@@ -46,9 +46,7 @@ class AtomicLowering:
         emitter.declare(f"declare i{width} @llvm.cttz.i{width}(i{width}, i1)")
         place = emitter.put(f"getelementptr ptr, ptr {places}, i{width} {lane}")
         pointer = emitter.put(f"load ptr, ptr {place}")
-        scalars = [
-            self._element(operand, memory, lane) for operand, memory in zip(operands, stored, strict=True)
-        ]
+        scalars = [self._element(operand, memory, lane) for operand, memory in zip(operands, stored, strict=True)]
         old = self._update(form, access, pointer, scalars)
         if used:
             target = emitter.put(f"getelementptr {old.type}, ptr {result}, i{width} {lane}")
@@ -56,9 +54,7 @@ class AtomicLowering:
         less = emitter.put(f"sub i{width} {left}, 1")
         emitter.emit(f"{rest} = and i{width} {left}, {less}")
         more = emitter.put(f"icmp ne i{width} {rest}, 0")
-        emitter.body[phi_at] = (
-            f"  {left} = phi i{width} [ {mask.word}, %{before} ], [ {rest}, %{emitter.label} ]"
-        )
+        emitter.body[phi_at] = f"  {left} = phi i{width} [ {mask.word}, %{before} ], [ {rest}, %{emitter.label} ]"
         emitter.branch_if(more, loop, after)
         emitter.place(after)
         if not used:

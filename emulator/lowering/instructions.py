@@ -77,9 +77,7 @@ class InstructionLowering(MemoryInstructions):
         value = self.registers.value(self.registers.read(instruction.guard.register))
         return self.lanes.not_(value) if instruction.guard.negated else value
 
-    def _guarded(
-        self, instruction: Instruction, mask: Mask, handler: Callable[[Instruction, Mask], None]
-    ) -> None:
+    def _guarded(self, instruction: Instruction, mask: Mask, handler: Callable[[Instruction, Mask], None]) -> None:
         """Runs an instruction with effects for the lanes whose guard holds, if there is one."""
         emitter = self.emitter
         guard = self.lanes.splat(self._guard(instruction))

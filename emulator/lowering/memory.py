@@ -108,9 +108,7 @@ class MemoryLowering:
 
     # One address for all lanes.
 
-    def _uniform_pointer(
-        self, access: Access, layout: Layout, mask: Mask, site: int, kind: int, bound: Bound
-    ) -> str:
+    def _uniform_pointer(self, access: Access, layout: Layout, mask: Mask, site: int, kind: int, bound: Bound) -> str:
         """The host pointer of a uniform address that has been checked."""
         emitter = self.emitter
         ok, extra = self._in_bounds(access, [layout.base], [], site, 0, bound)
@@ -130,9 +128,7 @@ class MemoryLowering:
         emitter.place(after)
         return emitter.phi("ptr", (fast, start), (resolved, join))
 
-    def _load_uniform(
-        self, access: Access, layout: Layout, mask: Mask, site: int, bound: Bound
-    ) -> list[Value]:
+    def _load_uniform(self, access: Access, layout: Layout, mask: Mask, site: int, bound: Bound) -> list[Value]:
         pointer = self._uniform_pointer(access, layout, mask, site, abi.READ, bound)
         found: list[Value] = []
         for part in range(access.count):

@@ -75,9 +75,7 @@ class Memory:
     def available(self) -> int:
         return max(0, self._end - self._next)
 
-    def allocate(
-        self, name: str, nbytes: int, fill: bytes | None = None, initialised: bool = True
-    ) -> Buffer:
+    def allocate(self, name: str, nbytes: int, fill: bytes | None = None, initialised: bool = True) -> Buffer:
         """A new buffer, filled by repeating `fill`, else with zeros. Raises OutOfMemory beyond the limit.
 
         Reads of a buffer that is not `initialised` are findings of the checks until a kernel has written there.

@@ -12,10 +12,7 @@ def field(name: str, base: str, offset: int, type: str) -> str:
     return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
 
 
-_CALL = (
-    "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, "
-    "i32 %w, i32 %bx, i32 %by, i32 %bz)"
-)
+_CALL = "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, i32 %w, i32 %bx, i32 %by, i32 %bz)"
 
 _RUN = f"""
 define i32 @run(ptr %ctx, ptr %tls) {{

@@ -45,9 +45,7 @@ def parse_variables(reader: Reader, extern: bool) -> list[Variable]:
     return found
 
 
-def _declarator(
-    reader: Reader, space: str, type_name: str, alignment: int, element: int, extern: bool
-) -> Variable:
+def _declarator(reader: Reader, space: str, type_name: str, alignment: int, element: int, extern: bool) -> Variable:
     line = reader.line
     name = reader.name()
     count, unsized = 1, False

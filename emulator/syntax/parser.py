@@ -49,9 +49,7 @@ class _ModuleParser:
                     reader.take()
         if not self.version:
             self.problems.append(Problem("the text has no .version directive: is it PTX?", 1))
-        return Module(
-            self.version, self.target, self.address_size, self.functions, self.variables, self.files
-        )
+        return Module(self.version, self.target, self.address_size, self.functions, self.variables, self.files)
 
     def _declaration(self) -> None:
         reader = self.reader

@@ -41,10 +41,7 @@ FIELDS: list[tuple[str, str, Any, Any]] = [
         ("rq04_float_nan", "steps.0.config.block", [value], [1])
         for value in (1.5, "1", True, None, float("nan"), float("inf"), [], {})
     ),
-    *(
-        ("rq06_size_neg", "buffers.0.shape", [value], [32])
-        for value in (-1, 2**63 - 1, 1e30, 2**64, 0, 2**40)
-    ),
+    *(("rq06_size_neg", "buffers.0.shape", [value], [32]) for value in (-1, 2**63 - 1, 1e30, 2**64, 0, 2**40)),
     ("rq06_size_neg", "buffers.0.shape", [2**31, 2**31, 4], [2, 4, 4]),
     ("rq12_huge_body", "source.text", SOURCE + "/" * 300_000, SOURCE + "/" * 200_000),
 ]
@@ -80,24 +77,18 @@ def encoded(body: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize(("attack", "field", "hostile", "harmless"), FIELDS)
-def test_a_hostile_value_is_refused(
-    served: Served, attack: str, field: str, hostile: Any, harmless: Any
-) -> None:
+def test_a_hostile_value_is_refused(served: Served, attack: str, field: str, hostile: Any, harmless: Any) -> None:
     plain = run_body(options={}, schema_version=1)
     twin = plain if harmless is None else put(plain, field, harmless)
     answer = post(served, encoded(twin))
     assert answer.status_code == 202, answer.text
     body = problem(post(served, encoded(put(plain, field, hostile))), 422)
-    assert any(
-        error["field"].startswith(field) or field.startswith(error["field"]) for error in body["errors"]
-    )
+    assert any(error["field"].startswith(field) or field.startswith(error["field"]) for error in body["errors"])
     assert served.redis.llen("emulator") == 1
 
 
 @pytest.mark.parametrize(("attack", "field", "hostile", "harmless"), TEXTS)
-def test_hostile_json_is_refused(
-    served: Served, attack: str, field: str, hostile: str, harmless: str
-) -> None:
+def test_hostile_json_is_refused(served: Served, attack: str, field: str, hostile: str, harmless: str) -> None:
     answer = post(served, raw_body(field, harmless))
     assert answer.status_code == 202, answer.text
     problem(post(served, raw_body(field, hostile)), 422)

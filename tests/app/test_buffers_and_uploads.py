@@ -176,9 +176,7 @@ class Evil:
         (npy(np.zeros(4, "f4")).replace(b"(4,), }        ", b"(99999999999,),}"), "a buffer has at most"),
     ],
 )
-def test_a_wrong_file_is_refused(
-    served: Served, data: bytes, message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_file_is_refused(served: Served, data: bytes, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     body = problem(served.http.post("/api/uploads", content=data), 422)
     assert message.lower() in body["detail"].lower()
     assert "unpickled" not in capsys.readouterr().out
@@ -186,9 +184,7 @@ def test_a_wrong_file_is_refused(
 
 def test_a_huge_file_is_refused_before_it_is_read(served: Served) -> None:
     with socket.create_connection(served.server.servers[0].sockets[0].getsockname()) as connection:
-        connection.sendall(
-            b"POST /api/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n"
-        )
+        connection.sendall(b"POST /api/uploads HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 413 ")
 
 

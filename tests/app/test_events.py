@@ -52,9 +52,7 @@ def test_a_reader_goes_on_from_every_event(served: Served, kept: str) -> None:
     ids = expected_ids(5)
     for position, event_id in enumerate(ids):
         assert [event.id for event in served.events(run_id, after=event_id)] == ids[position + 1 :]
-    with served.http.stream(
-        "GET", f"/api/runs/{run_id}/events", headers={"Last-Event-ID": ids[-1]}
-    ) as answer:
+    with served.http.stream("GET", f"/api/runs/{run_id}/events", headers={"Last-Event-ID": ids[-1]}) as answer:
         assert answer.status_code == 204, "an EventSource would ask for ever"
 
 

@@ -75,9 +75,7 @@ def test_host_names(allowing: Served, host: str, known: bool) -> None:
         ("localhost:8000", {"sec-fetch-site": "none"}, True),
     ],
 )
-def test_foreign_pages_change_nothing(
-    allowing: Served, host: str, headers: dict[str, str], taken: bool
-) -> None:
+def test_foreign_pages_change_nothing(allowing: Served, host: str, headers: dict[str, str], taken: bool) -> None:
     answer = allowing.http.post("/api/runs", json=run_body(), headers={"host": host, **headers})
     if taken:
         assert answer.status_code == 202
@@ -132,7 +130,5 @@ def test_a_fault_of_ours_is_a_problem_with_an_id(served: Served, monkeypatch: py
         ("GET", "/../../etc/passwd", 404),
     ],
 )
-def test_what_the_framework_refuses_is_a_problem_too(
-    served: Served, method: str, path: str, status: int
-) -> None:
+def test_what_the_framework_refuses_is_a_problem_too(served: Served, method: str, path: str, status: int) -> None:
     problem(served.http.request(method, path), status)

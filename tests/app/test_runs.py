@@ -153,9 +153,7 @@ def test_no_worker_no_run(served: Served) -> None:
     served.redis.flushall()
     announce_worker(served.redis, refuses="The sandbox does not open.")
     served.app.state.service._workers_at = float("-inf")
-    assert (
-        "The sandbox does not open." in problem(served.http.post("/api/runs", json=run_body()), 503)["detail"]
-    )
+    assert "The sandbox does not open." in problem(served.http.post("/api/runs", json=run_body()), 503)["detail"]
 
 
 def test_an_idempotency_key(served: Served) -> None:

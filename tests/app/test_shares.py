@@ -68,9 +68,7 @@ def test_a_share_has_a_parent(served: Served) -> None:
 )
 def test_an_invalid_share_names_the_field(served: Served, path: str, value: Any, field: str) -> None:
     body = problem(share(served, put(PAYLOAD, path, value)), 422)
-    assert [error["field"] for error in body["errors"]] == [field] or body["errors"][0]["field"].startswith(
-        field
-    )
+    assert [error["field"] for error in body["errors"]] == [field] or body["errors"][0]["field"].startswith(field)
 
 
 def test_the_upload_of_a_share_is_kept(served: Served) -> None:
@@ -83,9 +81,7 @@ def test_the_upload_of_a_share_is_kept(served: Served) -> None:
     blobs._passing.path(digest).unlink()
     assert blobs.get(digest) == stream.getvalue()
     missing = put(PAYLOAD, "request.buffers.0.init", {"kind": "upload", "digest": "0" * 64})
-    assert (
-        problem(share(served, missing), 422)["errors"][0]["field"] == "payload.request.buffers.0.init.digest"
-    )
+    assert problem(share(served, missing), 422)["errors"][0]["field"] == "payload.request.buffers.0.init.digest"
 
 
 @pytest.mark.parametrize("share_id", ["1" * 11, "short", "0" * 11])

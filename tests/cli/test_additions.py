@@ -14,9 +14,7 @@ from protocol.sweep import Swept
 from tests.cli.commandline import Warpyard
 
 LAUNCH = [
-    part
-    for text in ("n=1000", "a=2", "x=float32[1000]:arange", "y=float32[1000]:full=1")
-    for part in ("--arg", text)
+    part for text in ("n=1000", "a=2", "x=float32[1000]:arange", "y=float32[1000]:full=1") for part in ("--arg", text)
 ]
 
 

@@ -142,9 +142,7 @@ def test_thread_indices(block: Dim3) -> None:
     assert result.outcome.fault is None
     z, y, x = np.meshgrid(*(np.arange(block[axis]) for axis in (2, 1, 0)), indexing="ij")
     want = (x + 100 * y + 10000 * z).reshape(-1)
-    np.testing.assert_array_equal(
-        result.arrays[0].reshape(12, count), want[None] + np.arange(12)[:, None] * 1_000_000
-    )
+    np.testing.assert_array_equal(result.arrays[0].reshape(12, count), want[None] + np.arange(12)[:, None] * 1_000_000)
 
 
 @pytest.mark.parametrize("block", [shape for shape in SHAPES if shape[2] == 1], ids=str)
@@ -167,9 +165,7 @@ def test_module_variables_outlive_a_launch() -> None:
 
 def test_prints_in_order_of_threads() -> None:
     lines = run_feature("90", "pr", (64, 1, 1), int32(3)).printed.splitlines()
-    want = [
-        f"t {i} {i * 1.5:f} str {chr(97 + i)} {i << 33} {i / 3:5.2f}|{i:<6d}|{i * 16:x} 7 %" for i in range(3)
-    ]
+    want = [f"t {i} {i * 1.5:f} str {chr(97 + i)} {i << 33} {i / 3:5.2f}|{i:<6d}|{i * 16:x} 7 %" for i in range(3)]
     assert lines == want
 
 

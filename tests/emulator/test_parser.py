@@ -116,7 +116,7 @@ def test_scopes_of_inline_assembly() -> None:
 
 def test_locations_follow_inlining() -> None:
     module, _ = parse(
-        HEAD + '.visible .entry k() {\n.loc 1 40 3\n.loc 2 7 5, function_name $L__info_string0, inlined_at 1 40 3\n'
+        HEAD + ".visible .entry k() {\n.loc 1 40 3\n.loc 2 7 5, function_name $L__info_string0, inlined_at 1 40 3\n"
         'ret;\n}\n.file 1 "k.cu"\n.file 2 "lib.h"\n.section .debug_str { $L__info_string0: .b8 102 .b8 0 }\n'
     )
     body = module.functions["k"].body

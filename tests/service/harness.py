@@ -218,9 +218,7 @@ class Served:
         """Reads the stream until it ends, or until `most` events have come."""
         found: list[Event] = []
         headers = {"Last-Event-ID": after} if after else {}
-        with self.http.stream(
-            "GET", f"/api/runs/{run_id}/events", headers=headers, timeout=seconds
-        ) as answer:
+        with self.http.stream("GET", f"/api/runs/{run_id}/events", headers=headers, timeout=seconds) as answer:
             if answer.status_code == 204:
                 return []
             assert answer.status_code == 200, answer.read()
@@ -275,9 +273,7 @@ def quiet() -> None:
 
 
 @pytest.fixture(scope="session")
-def one_server(
-    broker: Broker, empty_database: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def one_server(broker: Broker, empty_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     quiet()
     with serving(make_settings(broker, empty_database, tmp_path_factory.mktemp("served"))) as served:
         yield served
@@ -300,10 +296,7 @@ def environment(settings: Settings) -> dict[str, str]:
     values = {f"WARPYARD_{name.upper()}": getattr(settings, name) for name in names}
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("WARPYARD_")},
-        **{
-            name: ",".join(value) if isinstance(value, tuple) else str(value)
-            for name, value in values.items()
-        },
+        **{name: ",".join(value) if isinstance(value, tuple) else str(value) for name, value in values.items()},
     }
 
 

@@ -130,9 +130,7 @@ def test_the_second_run_of_a_source_is_from_the_cache(whole: Served) -> None:
 
 
 def test_a_compile_error_points_into_the_source(whole: Served) -> None:
-    result = result_of(
-        whole, whole.post_run(source={"text": "__global__ void f(float *a, float k) {\n  a[0] = b;\n}"})
-    )
+    result = result_of(whole, whole.post_run(source={"text": "__global__ void f(float *a, float k) {\n  a[0] = b;\n}"}))
     assert result.verdict == "compile-error"
     spans = [item.span for item in result.diagnostics if item.severity == "error"]
     assert spans
@@ -205,9 +203,7 @@ def test_a_worker_killed_in_mid_run(whole: Served, started: Processes) -> None:
 
 
 def descendants(root: int) -> list[int]:
-    listed = subprocess.run(
-        ["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
-    ).stdout
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     children: dict[int, list[int]] = {}
     for line in listed.splitlines():
         pid, parent = map(int, line.split())
@@ -248,9 +244,7 @@ def test_typing_withdraws_the_question_before(whole: Served) -> None:
             with pytest.raises(httpx.TimeoutException):
                 hasty.post("/api/compile", json=body)
     began = time.monotonic()
-    assert (
-        whole.http.post("/api/compile", json={"compile": {"source": run_body()["source"]}}).status_code == 200
-    )
+    assert whole.http.post("/api/compile", json={"compile": {"source": run_body()["source"]}}).status_code == 200
     assert time.monotonic() - began < 5
 
 
@@ -265,9 +259,7 @@ def test_hostile_text_stays_text(whole: Served) -> None:
         assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]", process.log.read_bytes())
 
 
-def test_api_process_restart_keeps_shares_and_results(
-    whole: Served, started: Processes, tmp_path: Path
-) -> None:
+def test_api_process_restart_keeps_shares_and_results(whole: Served, started: Processes, tmp_path: Path) -> None:
     """`python -m app` on a unix socket: SIGTERM ends an open stream at once; the next process knows everything."""
     socket = Path(f"/tmp/wy-{os.getpid()}.sock")
     transport = httpx.HTTPTransport(uds=str(socket))

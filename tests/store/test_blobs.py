@@ -23,9 +23,7 @@ MakeCache = Callable[[int], Cache]
 def make_blobs(request: pytest.FixtureRequest, client: redis.Redis, tmp_path: Path) -> MakeBlobs:
     binary = connect_blocking(f"unix://{client.connection_pool.connection_kwargs['path']}", binary=True)
     request.addfinalizer(binary.close)
-    return lambda cap: (
-        FileBlobs(tmp_path / "b", cap) if request.param == "file" else RedisBlobs(binary, cap, 60)
-    )
+    return lambda cap: FileBlobs(tmp_path / "b", cap) if request.param == "file" else RedisBlobs(binary, cap, 60)
 
 
 @pytest.fixture(params=["file", "redis"])
@@ -37,9 +35,7 @@ def make_cache(request: pytest.FixtureRequest, client: redis.Redis, tmp_path: Pa
     )
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\0", b"text", os.urandom(100_000)], ids=["empty", "nul", "text", "random"]
-)
+@pytest.mark.parametrize("data", [b"", b"\0", b"text", os.urandom(100_000)], ids=["empty", "nul", "text", "random"])
 def test_what_is_put_is_got(make_blobs: MakeBlobs, data: bytes) -> None:
     blobs = make_blobs(1 << 20)
     digest = blobs.put(memoryview(data))
@@ -68,9 +64,7 @@ def test_the_least_recently_used_blob_goes_first(make_blobs: MakeBlobs) -> None:
     assert blobs.get(first)
     time.sleep(0.02)
     third = blobs.put(b"c" * 15_000)
-    kept = {
-        name for name, digest in (("1", first), ("2", second), ("3", third)) if blobs.get(digest) is not None
-    }
+    kept = {name for name, digest in (("1", first), ("2", second), ("3", third)) if blobs.get(digest) is not None}
     assert "3" in kept
     assert "2" not in kept
 

@@ -58,9 +58,7 @@ def taken(claims: Claims, run_id: str) -> HeldRun:
     return held
 
 
-def test_a_run_goes_through(
-    queue: Callable[..., Any], claims: Claims, client: redis.Redis, settings: Settings
-) -> None:
+def test_a_run_goes_through(queue: Callable[..., Any], claims: Claims, client: redis.Redis, settings: Settings) -> None:
     run_id = admit(queue)
     assert client.llen("emulator") == 1
     held = taken(claims, run_id)
@@ -101,9 +99,7 @@ def test_a_repeated_emit_is_harmless(queue: Callable[..., Any], claims: Claims, 
     assert [record.id for record in records(client, run_id)] == ["0-1", "1-1"]
 
 
-def test_who_lost_the_lease_is_fenced_off(
-    queue: Callable[..., Any], claims: Claims, client: redis.Redis
-) -> None:
+def test_who_lost_the_lease_is_fenced_off(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
     run_id = admit(queue)
     first = taken(claims, run_id)
     claims.emit(first, Printed(text="first"))
@@ -134,9 +130,7 @@ def test_a_live_lease_is_not_reaped(queue: Callable[..., Any], claims: Claims, c
     assert claims.watch(held) == "held"
 
 
-def test_after_three_lost_workers_the_run_ends(
-    queue: Callable[..., Any], claims: Claims, client: redis.Redis
-) -> None:
+def test_after_three_lost_workers_the_run_ends(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
     run_id = admit(queue)
     for attempt in (1, 2, 3):
         assert taken(claims, run_id).attempt == attempt
@@ -166,9 +160,7 @@ def test_a_message_that_was_taken_and_never_claimed_is_sent_again(
     assert taken(claims, run_id).attempt == 1
 
 
-def test_an_orphan_is_found_behind_a_busy_queue(
-    queue: Callable[..., Any], claims: Claims, client: redis.Redis
-) -> None:
+def test_an_orphan_is_found_behind_a_busy_queue(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
     first, second, _third = admit(queue), admit(queue), admit(queue)
     client.rpop("emulator")
     client.rpop("emulator")
@@ -187,9 +179,7 @@ def test_an_orphan_is_found_behind_a_busy_queue(
         ({"runs_burst": 2, "runs_per_second": 0.1}, "rate"),
     ],
 )
-def test_admission_has_caps(
-    queue: Callable[..., Any], client: redis.Redis, changes: dict[str, Any], kind: str
-) -> None:
+def test_admission_has_caps(queue: Callable[..., Any], client: redis.Redis, changes: dict[str, Any], kind: str) -> None:
     from app.errors import TooMany
 
     admitted = 0
@@ -225,9 +215,7 @@ def test_cancelling(queue: Callable[..., Any], claims: Claims, client: redis.Red
     waiting, running = admit(queue), admit(queue)
     held = taken(claims, running)
     assert queue("cancel", waiting) == "finished"
-    assert records(client, waiting)[-1].event == Finished(
-        verdict="cancelled", message="Cancelled while it waited."
-    )
+    assert records(client, waiting)[-1].event == Finished(verdict="cancelled", message="Cancelled while it waited.")
     assert claims.claim(waiting) == "finished"
     assert queue("cancel", running) == "running"
     assert claims.watch(held) == "cancel"

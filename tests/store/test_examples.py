@@ -69,9 +69,7 @@ def test_the_order(tmp_path: Path) -> None:
         (('value = "2"', "value = 2020-01-01"), "scale.cu: "),
     ],
 )
-def test_a_wrong_example_names_its_file_and_field(
-    tmp_path: Path, change: tuple[str, str], message: str
-) -> None:
+def test_a_wrong_example_names_its_file_and_field(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     assert change[0] in FRONT
     with pytest.raises(ExampleError) as error:
         load_examples(write(tmp_path, FRONT.replace(*change)).parent)

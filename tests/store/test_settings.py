@@ -71,9 +71,7 @@ def test_a_long_socket_path_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"WARPYARD_DATA_DIR": "/data"}, "data_dir", Path("/data")),
     ],
 )
-def test_the_environment(
-    environment: dict[str, str], field: str, value: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment(environment: dict[str, str], field: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in environment.items():
         monkeypatch.setenv(name, text)
     assert getattr(Settings(), field) == value

@@ -48,9 +48,7 @@ def test_ids() -> None:
     ids = {new_id() for _ in range(1000)}
     assert len(ids) == 1000
     assert all(map(is_id, ids))
-    assert not any(
-        map(is_id, ["", "1" * 10, "1" * 12, "0" * 11, "l" * 11, "1" * 11 + "\n", "../../../..", "１" * 11])
-    )
+    assert not any(map(is_id, ["", "1" * 10, "1" * 12, "0" * 11, "l" * 11, "1" * 11 + "\n", "../../../..", "１" * 11]))
     with pytest.raises(ValueError, match="58"):
         base58(58**11)
 
@@ -120,9 +118,7 @@ def test_devices_are_summed_up() -> None:
         ("auto", "sm_90", (), "No worker is running."),
     ],
 )
-def test_a_device_is_resolved(
-    wanted: str, architecture: str, workers: tuple[Worker, ...], device: str
-) -> None:
+def test_a_device_is_resolved(wanted: str, architecture: str, workers: tuple[Worker, ...], device: str) -> None:
     try:
         answer = resolve(run_request(device=wanted, architecture=architecture), workers)
     except (NoDevice, WrongArchitecture) as error:

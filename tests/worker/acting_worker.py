@@ -52,9 +52,7 @@ def act(text: str, emit: Callable[[Event], None], cancelled: threading.Event) ->
     return Finished(verdict="cancelled" if cancelled.is_set() else verdict)
 
 
-def perform(
-    request: RunRequest, device: str, emit: Callable[[Event], None], cancelled: threading.Event
-) -> Finished:
+def perform(request: RunRequest, device: str, emit: Callable[[Event], None], cancelled: threading.Event) -> Finished:
     return act(request.source.text, emit, cancelled)
 
 

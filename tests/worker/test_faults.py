@@ -25,9 +25,7 @@ def submit(http: httpx.Client, number: int) -> str:
     source = {"text": f"print {number}\nsleep 0.05\nprint done\nend"}
     while True:
         try:
-            answer = http.post(
-                "/api/runs", json=run_body(source=source), headers={"Idempotency-Key": f"run-{number}"}
-            )
+            answer = http.post("/api/runs", json=run_body(source=source), headers={"Idempotency-Key": f"run-{number}"})
             if answer.status_code == 202:
                 return str(answer.json()["id"])
         except httpx.TransportError:
