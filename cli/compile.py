@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import Arch, Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
+from cli.source_options import Arch, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 
 if TYPE_CHECKING:
     from protocol.inspection import InspectReport
@@ -16,6 +16,7 @@ def compile(
     block: Annotated[str, typer.Option(help="Threads that occupancy is computed for: 256 or 16,16.")] = "256",
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
     entry: Entry = "",
+    language: Language = "",
     arch: Arch = "sm_90",
     std: Std = "c++17",
     fast_math: FastMath = False,
@@ -44,6 +45,7 @@ def compile(
         maxrregcount=maxrregcount,
         define=define,
         entry=entry,
+        language=language,
     )
     with opened() as local:
         report = inspect(local, request, None if ptx else question)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli.run import Argument
-from cli.source_options import Arch, Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
+from cli.source_options import Arch, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 from cli.usage import Refused
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def export(
     block: Annotated[str | None, typer.Option(help="Threads: 256 or 16,16, as for run.", show_default=False)] = None,
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
     entry: Entry = "",
+    language: Language = "",
     arch: Arch = "sm_90",
     std: Std = "c++17",
     fast_math: FastMath = False,
@@ -73,6 +74,7 @@ def export(
             maxrregcount=maxrregcount,
             define=define,
             entry=entry,
+            language=language,
         )
         kernels = _compiled(local, compilation, shown)
         typed = Typed(given, entry, grid, block, shared, load_uploads(local, given))

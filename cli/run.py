@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import Defines, Entry, FastMath, MaxRegisters, NoFmad, Std
+from cli.source_options import Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def run(
     ] = None,
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
     entry: Entry = "",
+    language: Language = "",
     arch: RunArch = "",
     std: Std = "c++17",
     fast_math: FastMath = False,
@@ -126,6 +127,7 @@ def run(
         maxrregcount=maxrregcount,
         define=define,
         entry=entry,
+        language=language,
     )
 
     from cli.launch_plan import Typed, choose_entry, plan, typed_names

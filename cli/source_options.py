@@ -27,6 +27,11 @@ Entry = Annotated[
     str, typer.Option("--entry", help="The kernel, or a template instantiation: 'scale<float>'.", show_default=False)
 ]
 
+Language = Annotated[
+    str,
+    typer.Option("--language", "-x", help="cuda-c++, ptx or numba (default: by the file's name).", show_default=False),
+]
+
 STANDARD_INPUT = "<stdin>"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 OPTION_NAMES = (
@@ -35,7 +40,17 @@ OPTION_NAMES = (
     ("options.standard", "--std"),
     ("architecture", "--arch"),
     ("instantiations", "--entry"),
+    ("source.language", "--language"),
 )
+
+
+_ENDINGS = {".ptx": "ptx", ".py": "numba"}
+_NAMES = {"cuda-c++": "kernel.cu", "ptx": "kernel.ptx", "numba": "kernel.py"}
+
+
+def language_of(shown: str, wanted: str = "") -> str:
+    """The language that is asked for, else the one that the file's ending names, else CUDA C++."""
+    return wanted or _ENDINGS.get(Path(shown).suffix.lower(), "cuda-c++")
 
 
 def read_source(file: Path) -> tuple[str, str]:
@@ -63,14 +78,19 @@ def build_request(
     maxrregcount: int | None,
     define: list[str] | None,
     entry: str,
+    language: str = "",
 ) -> "CompileRequest":
     """The compilation as typed. Raises Refused, naming the option or the line at fault."""
     from protocol.reading import Unreadable, read
     from protocol.run import CompileRequest
 
-    name = Path(shown).name
+    name, chosen = Path(shown).name, language_of(shown, language)
     request = {
-        "source": {"text": text, "file_name": name if _FILE_NAME.fullmatch(name) else "kernel.cu"},
+        "source": {
+            "language": chosen,
+            "text": text,
+            "file_name": name if _FILE_NAME.fullmatch(name) else _NAMES.get(chosen, "kernel.cu"),
+        },
         "options": {
             "standard": std,
             "fast_math": fast_math,
@@ -79,7 +99,7 @@ def build_request(
             "defines": [dict(zip(("name", "value"), macro.split("=", 1), strict=False)) for macro in define or ()],
         },
         "architecture": arch,
-        "instantiations": [entry] if "<" in entry else [],
+        "instantiations": [entry] if "<" in entry and chosen == "cuda-c++" else [],
     }
     try:
         return read(CompileRequest, json.dumps(request))

@@ -40,9 +40,12 @@ def compile_job(job: CompileJob, emission: Emission) -> None:
 def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
     request = job.request
     begin = time.perf_counter()
-    compiled = language(request.source.language).compile(
-        request.source, request.options, request.architecture, request.instantiations
-    )
+    try:
+        chosen = language(request.source.language)
+    except KeyError:
+        emission.diagnosed([_absent(request.source.language)])
+        return None
+    compiled = chosen.compile(request)
     emission.event(Timed(stage="compile", seconds=time.perf_counter() - begin))
     emission.diagnosed(_in_the_run(item, job) for item in compiled.diagnostics)
     if compiled.kernel is None:
@@ -50,6 +53,11 @@ def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
     emission.artifact("kernel", compiled.kernel.model_dump_json().encode())
     emission.artifact("cubin", compiled.cubin)
     return compiled.kernel
+
+
+def _absent(name: str) -> Diagnostic:
+    message = f"this installation has no compiler for {name}"
+    return Diagnostic(severity="error", message=message, origin="request", code="language", field="source.language")
 
 
 def _in_the_run(item: Diagnostic, job: CompileJob) -> Diagnostic:

@@ -2,13 +2,31 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from protocol.base import Architecture, Bytes, Digest, Model
+from protocol.base import Architecture, Bytes, Digest, Model, Name
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import DType
 
 ParameterKind = Literal["pointer", "scalar", "vector", "struct", "unknown"]
+
+
+class ArgumentType(Model):
+    """The type of a launch's argument, for a language that compiles for it."""
+
+    name: Name | None = None
+    kind: Literal["array", "number", "other"]
+    dtype: DType | None = None
+    """Of an array's element or of a number; a number without one has the type that Python gives its value."""
+    dimensions: Annotated[int, Field(ge=0, le=4)] = 0
+    """Axes of an array."""
+
+
+class Specialisation(Model):
+    """A kernel, by name, with the types that a launch calls it with."""
+
+    entry: Annotated[str, StringConstraints(max_length=256)] = ""
+    arguments: Annotated[tuple[ArgumentType, ...], Field(max_length=64)] = ()
 
 
 class Parameter(Model):
@@ -23,6 +41,8 @@ class Parameter(Model):
     """Components of a vector, or of the vector pointed to."""
     const: bool = False
     """For a pointer: the pointee is const, so that the kernel only reads it."""
+    dimensions: Annotated[int, Field(ge=0, le=4)] = 0
+    """Axes of an array that is passed with its shape and strides, as Numba does; 0 for a bare pointer."""
     bytes: Bytes
     offset: Bytes
 
@@ -43,7 +63,7 @@ class Resources(Model):
 
 
 class Entry(Model):
-    """A __global__ function that can be launched."""
+    """A kernel that can be launched: in CUDA C++ a __global__ function."""
 
     name: str
     """As in the PTX."""
@@ -53,6 +73,11 @@ class Entry(Model):
     resources: Resources
     line: int | None = None
     """Where it is defined in the user's source."""
+    compiled: bool = True
+    """False: it is compiled once a launch gives the types of its arguments. Types may be missing then, and
+    resources are zeros."""
+    types: tuple[ArgumentType, ...] | None = None
+    """What it was compiled for, in a language that compiles for the arguments of a launch."""
 
 
 class CompiledKernel(Model):

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
 from protocol.checks import Check, Equals
-from protocol.kernel import CompiledKernel
+from protocol.kernel import CompiledKernel, Specialisation
 from protocol.launch import (
     MAX_DEPTH,
     MAX_LAUNCHES,
@@ -25,6 +25,7 @@ from protocol.launch import (
     walk,
 )
 from protocol.source import Options, Source
+from protocol.specialise import SPECIALISING, specialisations
 from protocol.sweep import Sweep, swept_step
 
 MAX_BUFFERS = 32
@@ -49,6 +50,8 @@ class CompileRequest(Model):
     architecture: Architecture = "sm_90"
     instantiations: Annotated[tuple[Annotated[str, StringConstraints(max_length=256)], ...], Field(max_length=16)] = ()
     """Template kernels to instantiate, such as scale<float>."""
+    specialisations: Annotated[tuple[Specialisation, ...], Field(max_length=16)] = ()
+    """For a language that compiles for the arguments of launches (numba): kernels with the types of theirs."""
 
 
 class RunRequest(Model):
@@ -135,12 +138,15 @@ def _buffer_names(step: Step) -> Iterable[tuple[str, str]]:
 
 def compile_request(run: RunRequest) -> CompileRequest:
     """The compilation that a run needs."""
-    entries = [step.entry for _, step in walk(run.steps) if isinstance(step, Launch) and "<" in step.entry]
+    entries: list[str] = []
+    if run.source.language == "cuda-c++":
+        entries = [step.entry for _, step in walk(run.steps) if isinstance(step, Launch) and "<" in step.entry]
     return CompileRequest(
         source=run.source,
         options=run.options,
         architecture=run.architecture,
         instantiations=tuple(dict.fromkeys(entries)),
+        specialisations=specialisations(run.steps, run.buffers) if run.source.language in SPECIALISING else (),
     )
 
 

@@ -2,13 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from protocol.base import Model, Name
 
 MAX_SOURCE_BYTES = 256 * 1024
 
-Language = Literal["cuda-c++"]
+Language = Literal["cuda-c++", "ptx", "numba"]
+"""CUDA C++; PTX as the assembler takes it; Python with numba.cuda's @cuda.jit."""
+_A_KERNEL = {"cuda-c++": "a __global__ function", "ptx": "an .entry", "numba": "a function with @cuda.jit"}
 Standard = Literal["c++11", "c++14", "c++17", "c++20"]
 
 
@@ -21,7 +23,7 @@ class Source(Model):
 
     @field_validator("text")
     @classmethod
-    def _plain(cls, text: str) -> str:
+    def _plain(cls, text: str, info: ValidationInfo) -> str:
         try:
             size = len(text.encode())
         except UnicodeEncodeError as error:
@@ -34,7 +36,7 @@ class Source(Model):
             column = nul - text.rfind("\n", 0, nul)
             raise ValueError(f"line {text.count(chr(10), 0, nul) + 1}, column {column} holds a NUL character")
         if not text.strip():
-            raise ValueError("the source is empty: write a __global__ function")
+            raise ValueError(f"the source is empty: write {_A_KERNEL[info.data.get('language', 'cuda-c++')]}")
         return text
 
 

@@ -32,6 +32,10 @@ def export(request: RunRequest, entries: Sequence[Entry], form: Format, title: s
 
     `title` and `file_name` are what the program's head calls it; both follow the source's name by default.
     """
+    if request.source.language != "cuda-c++":
+        raise NotExportable(
+            "source.language", f"only CUDA C++ is exported, and the source is {request.source.language}"
+        )
     stem = PurePath(request.source.file_name).stem or "kernel"
     name = file_name or (f"{stem}_cupy.py" if form == "cupy" else f"{stem}_main.cu")
     program = resolve(request, entries, title or request.source.file_name)

@@ -33,7 +33,10 @@ _VARIABLE_SPACES = (".shared", ".local", ".param", ".global", ".const", ".tex")
 class BodyParser:
     """Parses from behind the opening brace to behind the closing one."""
 
-    def __init__(self, reader: Reader, files: dict[int, str], problems: list[Problem]) -> None:
+    def __init__(
+        self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None = None
+    ) -> None:
+        self.own_file = own_file
         self.reader = reader
         self.files = files
         self.problems = problems
@@ -156,6 +159,10 @@ class BodyParser:
         self.location = replace(self._place(place), inlined_at=outer)
         self._places[place] = (self.location, depth + 1)
 
+    def _at(self, line: int) -> SourceLocation | None:
+        """Where an instruction on a line of the PTX comes from."""
+        return self.location if self.own_file is None else SourceLocation(self.own_file, line)
+
     def _place(self, place: tuple[int, int, int]) -> SourceLocation:
         return SourceLocation(self.files.get(place[0], f"file {place[0]}"), place[1], place[2])
 
@@ -240,7 +247,7 @@ class BodyParser:
             while reader.accept(","):
                 operands.append(self._resolved(reader.operand()))
         reader.expect(";")
-        self.items.append(Instruction(opcode, tuple(modifiers), tuple(operands), line, guard, self.location))
+        self.items.append(Instruction(opcode, tuple(modifiers), tuple(operands), line, guard, self._at(line)))
 
     def _resolved(self, operand: Operand) -> Operand:
         if isinstance(operand, RegisterOperand):
@@ -285,4 +292,4 @@ class BodyParser:
                 prototype = reader.name()
         reader.expect(";")
         call = Call(tuple(results), callee, tuple(arguments), prototype)
-        self.items.append(Instruction("call", modifiers, (), line, guard, self.location, call))
+        self.items.append(Instruction("call", modifiers, (), line, guard, self._at(line), call))

@@ -177,6 +177,7 @@ class Parameter:
     size: int
     offset: int = 0
     is_register: bool = False  # `.reg` parameters of device functions
+    pointee: str | None = None  # after .ptr: the space pointed to, "" where none is named
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from emulator.syntax.body import BodyParser
 from emulator.syntax.declarations import parse_variables
 from emulator.syntax.lexer import END, is_number, tokenize
-from emulator.syntax.nodes import Function, Module, Parameter, Problem, Variable
+from emulator.syntax.nodes import Function, Module, Parameter, Problem, SourceLocation, Variable
 from emulator.syntax.reader import Reader, SyntaxProblem
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"((?:[^"\\\n]|\\.)*)"', re.MULTILINE)
@@ -15,20 +16,27 @@ _LINKING = (".visible", ".extern", ".weak", ".common")
 _SPACES = (".global", ".const", ".shared", ".local", ".tex")
 
 
-def parse(text: str) -> tuple[Module, list[Problem]]:
-    """The module of a PTX text of any dialect, and every problem met, in order of lines."""
+def parse(text: str, own_file: str | None = None) -> tuple[Module, list[Problem]]:
+    """The module of a PTX text of any dialect, and every problem met, in order of lines.
+
+    `own_file`: the text is the user's own source and has this name, so that every location is a line of it; its
+    .loc directives tell of a file that nobody has.
+    """
     problems: list[Problem] = []
     # Files are named at the end of the text, but locations refer to them from the start.
     files = {int(number): name for number, name in _FILE.findall(text)}
-    module = _ModuleParser(Reader(tokenize(text)), files, problems).parse()
+    module = _ModuleParser(Reader(tokenize(text)), files, problems, own_file).parse()
+    if own_file is not None:
+        problems = [replace(item, source=SourceLocation(own_file, item.ptx_line)) for item in problems]
     return module, problems
 
 
 class _ModuleParser:
-    def __init__(self, reader: Reader, files: dict[int, str], problems: list[Problem]) -> None:
+    def __init__(self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None) -> None:
         self.reader = reader
         self.files = files
         self.problems = problems
+        self.own_file = own_file
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.version = self.target = ""
@@ -114,7 +122,7 @@ class _ModuleParser:
                 self.functions[name] = Function(name, is_entry, results, parameters, line=line)
             return
         reader.expect("{")
-        body = BodyParser(reader, self.files, self.problems)
+        body = BodyParser(reader, self.files, self.problems, self.own_file)
         body.declare_parameters([(p.name, p.type) for p in (*results, *parameters) if p.is_register])
         body.parse()
         known = self.functions.get(name)

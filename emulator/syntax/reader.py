@@ -191,6 +191,7 @@ class Reader:
             self.at -= 1
             raise self.problem(f"expected '.param' before '{space or 'the end'}'")
         alignment, type_name = 0, ""
+        pointee: str | None = None
         while self.peek()[:1] == ".":
             token = self.take()
             if token == ".align":
@@ -200,9 +201,13 @@ class Reader:
                 type_name = token[1:]
             elif token == ".ptr":
                 # What follows describes the pointee, not the parameter.
+                pointee = ""
                 while self.peek()[:1] == ".":
-                    if self.take() == ".align":
+                    part = self.take()
+                    if part == ".align":
                         self.integer()
+                    else:
+                        pointee = part[1:]
         if not type_name:
             raise self.problem("a parameter without a type")
         name = self.name()
@@ -215,7 +220,7 @@ class Reader:
         if size < 0 or size > 1 << 20 or alignment <= 0 or alignment & (alignment - 1):
             raise self.problem("a parameter's size or alignment is out of range")
         start = (offset + alignment - 1) // alignment * alignment
-        return Parameter(name, type_name, alignment, size, start, space == ".reg")
+        return Parameter(name, type_name, alignment, size, start, space == ".reg", pointee)
 
     def prototype(self, name: str) -> Prototype:
         """Behind `.callprototype`: `(results) _ (parameters) .noreturn …`."""

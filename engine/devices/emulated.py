@@ -77,7 +77,8 @@ class EmulatedDevice:
     def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:
         """Machine code of every distinct entry and block of the plan."""
         text = SourceText(source.text, source.file_name)
-        module, problems = emulator.parse(kernel.ptx)
+        own = source.file_name if kernel.language == "ptx" else None
+        module, problems = emulator.parse(kernel.ptx, own)
         if problems:
             raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
         options = emulator.Options(instruments=plan.instruments)
@@ -90,7 +91,8 @@ class EmulatedDevice:
             try:
                 objects[key] = emulator.compile_entry(module, launch.entry.name, launch.block, options).to_bytes()
             except CompileProblems as error:
-                refused += [refusal(item, text, launch.entry.display) for item in error.problems]
+                found = error.problems if own is None else [_in(own, item) for item in error.problems]
+                refused += [refusal(item, text, launch.entry.display) for item in found]
         if refused:
             raise DeviceRefusal(_shown(refused))
         return objects
@@ -158,6 +160,11 @@ class EmulatedDevice:
 
     def close(self) -> None:
         """The arena ends with the process: views of it may still be in use."""
+
+
+def _in(own: str, problem: emulator.Problem) -> emulator.Problem:
+    """A problem of PTX that is the user's own source stands at its line of that."""
+    return replace(problem, source=emulator.SourceLocation(own, max(problem.ptx_line, 1)))
 
 
 def _shown(refused: Sequence[Diagnostic]) -> list[Diagnostic]:

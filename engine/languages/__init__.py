@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from engine.languages.compiled import Compiled
 from engine.languages.cuda_cpp import CudaCpp
-from protocol.source import Options, Source
+from engine.languages.ptx import Ptx
+from protocol.run import CompileRequest
 
 
 class Language(Protocol):
@@ -22,16 +22,16 @@ class Language(Protocol):
 
     def prewarm(self) -> None: ...
 
-    def compile(
-        self, source: Source, options: Options, architecture: str, instantiations: Sequence[str]
-    ) -> Compiled: ...
+    def compile(self, request: CompileRequest) -> Compiled:
+        """For one architecture. A fault of the source is a diagnostic, never an exception."""
+        ...
 
 
-LANGUAGES: tuple[Language, ...] = (CudaCpp(),)
+LANGUAGES: tuple[Language, ...] = (CudaCpp(), Ptx())
 
 
 def language(name: str) -> Language:
-    """The language of a source. KeyError where there is none of this name, which the protocol rules out."""
+    """The language of a source. KeyError where this installation has none of this name."""
     for item in LANGUAGES:
         if item.name == name:
             return item

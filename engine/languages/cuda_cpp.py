@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.languages.compiled import Compiled
-from engine.languages.cubin import CubinEntry, constant_bytes, read_entries
+from engine.languages.cubin import constant_bytes, read_entries
 from engine.languages.diagnose import assembler_diagnostics, capped, front_end_diagnostics, stopped_early
 from engine.languages.dwarf import BadDwarf, read_debug_info
 from engine.languages.headers import HEADERS
+from engine.languages.kernel_entries import distinct, resources, unknown_parameters
 from engine.languages.names import display_name
 from engine.languages.nvrtc import Nvrtc, include_folders, nvrtc
 from engine.languages.nvrtc_log import Report, assembler_messages, front_end_messages, resource_reports
@@ -17,11 +18,11 @@ from engine.languages.parameters import ParameterReader
 from engine.languages.ptx_lines import PtxLines, clean_ptx, source_file_numbers, without_host_paths
 from engine.languages.source_text import SourceText
 from protocol.diagnostics import Diagnostic
-from protocol.kernel import CompiledKernel, Entry, Parameter, Resources
+from protocol.kernel import CompiledKernel, Entry
+from protocol.run import CompileRequest
 from protocol.source import Options, Source
 
 _PREWARM = Source(text="__global__ void warm(float *x) { x[threadIdx.x] = 1.0f; }\n", file_name="warm.cu")
-_MAX_THREADS = 1024
 
 
 class CudaCpp:
@@ -35,10 +36,11 @@ class CudaCpp:
 
     def prewarm(self) -> None:
         """Loads the compiler and lets it make its tables, so that the processes forked from this one need not."""
-        self.compile(_PREWARM, Options(), "sm_90", ())
+        self.compile(CompileRequest(source=_PREWARM))
 
-    def compile(self, source: Source, options: Options, architecture: str, instantiations: Sequence[str]) -> Compiled:
-        """Compiles for one architecture; `instantiations` are template kernels, such as scale<float>."""
+    def compile(self, request: CompileRequest) -> Compiled:
+        """Compiles for one architecture; the request's instantiations are template kernels, such as scale<float>."""
+        source, options, architecture = request.source, request.options, request.architecture
         compiler = nvrtc()
         if architecture not in compiler.architectures:
             known = ", ".join(compiler.architectures)
@@ -46,7 +48,7 @@ class CudaCpp:
             return Compiled((Diagnostic(severity="error", message=message, field="architecture", origin="request"),))
         text = SourceText(source.text, source.file_name)
         folders = include_folders()
-        names = tuple(dict.fromkeys(instantiations))
+        names = tuple(dict.fromkeys(request.instantiations))
         result = compiler.compile(
             text.compiled, source.file_name, compiler_options(options, architecture, folders), HEADERS, names
         )
@@ -115,7 +117,7 @@ def _entries(
     for item in read_entries(cubin):
         parameters = reader.parameters(item.name, item.parameters) if reader else None
         if parameters is None:
-            parameters = _unknown_parameters(item)
+            parameters = unknown_parameters(item)
             if reader:
                 problems.append(_undescribed(f"the parameters of {item.name} are not known by name and type"))
         function = reader.functions.get(item.name) if reader else None
@@ -127,47 +129,12 @@ def _entries(
                     name=item.name,
                     display=display,
                     parameters=parameters,
-                    resources=_resources(item, reports.get(item.name, Report()), constants),
+                    resources=resources(item, reports.get(item.name, Report()), constants),
                     line=function.line if function and function.file in files and function.line else None,
                 )
             )
     found.sort(key=lambda entry: (entry.line or 0, entry.display))
-    return _distinct(found), problems
-
-
-def _distinct(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Overloads get their parameter types into the name by which they are called."""
-    counts: dict[str, int] = {}
-    for entry in entries:
-        counts[entry.display] = counts.get(entry.display, 0) + 1
-    return tuple(
-        entry
-        if counts[entry.display] == 1
-        else entry.model_copy(
-            update={"display": f"{entry.display}({', '.join(item.type for item in entry.parameters)})"}
-        )
-        for entry in entries
-    )
-
-
-def _resources(item: CubinEntry, report: Report, constants: int) -> Resources:
-    return Resources(
-        registers=report.registers,
-        static_shared_bytes=report.shared,
-        local_bytes=report.stack,
-        spill_store_bytes=report.spill_stores,
-        spill_load_bytes=report.spill_loads,
-        constant_bytes=constants,
-        barriers=report.barriers,
-        max_threads_per_block=item.max_threads or _MAX_THREADS,
-    )
-
-
-def _unknown_parameters(item: CubinEntry) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(name=f"parameter_{index}", type="?", kind="unknown", bytes=size, offset=offset)
-        for index, (offset, size) in enumerate(item.parameters)
-    )
+    return distinct(found), problems
 
 
 def _undescribed(message: str) -> Diagnostic:

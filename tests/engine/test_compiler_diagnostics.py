@@ -10,13 +10,16 @@ import pytest
 from engine.languages import language
 from engine.languages.compiled import Compiled
 from protocol.diagnostics import Diagnostic
-from protocol.source import Options, Source
+from protocol.run import CompileRequest
+from protocol.source import Source
 
 KERNEL = "__global__ void k(int *p) { p[0] = 1; }\n"
 
 
 def compiled(text: str, *instantiations: str, file_name: str = "kernel.cu", architecture: str = "sm_90") -> Compiled:
-    return language("cuda-c++").compile(Source(text=text, file_name=file_name), Options(), architecture, instantiations)
+    source = Source(text=text, file_name=file_name)
+    request = CompileRequest(source=source, architecture=architecture, instantiations=instantiations)
+    return language("cuda-c++").compile(request)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from engine.languages import LANGUAGES, language
 from engine.languages.headers import HEADERS
 from engine.languages.nvrtc import include_folders, nvrtc
 from engine.languages.nvrtc_options import compiler_options, debug_options, ptx_options
+from protocol.run import CompileRequest
 from protocol.source import Define, Options, Source
 
 ALWAYS = ("-std=c++17", "-device-int128", "-no-cache", "-D_CG_LIMIT_INCLUDED_DEPENDENCIES", "-include=cmath")
@@ -43,7 +44,8 @@ def test_the_mathematical_constants_need_no_include() -> None:
 
 
 def ptx(text: str, **options: object) -> str:
-    result = language("cuda-c++").compile(Source(text=text), Options.model_validate(options), "sm_90", ())
+    request = CompileRequest(source=Source(text=text), options=Options.model_validate(options))
+    result = language("cuda-c++").compile(request)
     assert result.kernel is not None, result.diagnostics
     return result.kernel.ptx
 
@@ -114,7 +116,7 @@ def test_header_compiles(header: str) -> None:
 
 
 def test_names_of_languages_and_toolchain() -> None:
-    assert [item.name for item in LANGUAGES] == ["cuda-c++"]
+    assert [item.name for item in LANGUAGES] == ["cuda-c++", "ptx"]
     assert toolchain() == "NVRTC {}.{}".format(*nvrtc().version) == "NVRTC 13.0"
     assert len(include_folders()) == 2
     with pytest.raises(KeyError):

@@ -9,6 +9,7 @@ import pytest
 
 from engine.languages import language
 from protocol.kernel import CompiledKernel, Entry
+from protocol.run import CompileRequest
 from protocol.source import Options, Source
 
 TRUTH = Path(__file__).parent.parent / "data" / "truth"
@@ -85,7 +86,12 @@ DECLARATIONS = {
 
 def kernel(text: str, *instantiations: str, architecture: str = "sm_90", **options: object) -> CompiledKernel:
     result = language("cuda-c++").compile(
-        Source(text=text), Options.model_validate(options), architecture, instantiations
+        CompileRequest(
+            source=Source(text=text),
+            options=Options.model_validate(options),
+            architecture=architecture,
+            instantiations=instantiations,
+        )
     )
     assert result.kernel is not None, result.diagnostics
     return result.kernel

@@ -34,6 +34,8 @@ def missing(old: Any, new: Any, path: str) -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         if old in new.get("oneOf", new.get("anyOf", [])):
             return []  # what was accepted here is now one of several alternatives
+        if "const" in old and old["const"] in new.get("enum", []):
+            new = {**new, "const": old["const"]}  # the one word of then is now one of several
         lost = [] if set(new.get("required", [])) <= set(old.get("required", [])) else [f"{path}.required"]
         for key, value in old.items():
             if key in ("description", "title", "required", "maximum", "maxLength", "maxItems", "examples"):
