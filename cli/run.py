@@ -1,14 +1,13 @@
 """`warpyard run`: one kernel launch in the terminal, in the same sandbox as on the server and without one."""
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
@@ -75,7 +74,6 @@ def run(
     fast_math: FastMath = False,
     no_fmad: NoFmad = False,
     maxrregcount: MaxRegisters = None,
-    default_device: DefaultDevice = False,
     define: Defines = None,
     device: Annotated[str, typer.Option(help="auto, emulator or gpu.")] = "auto",
     example: Annotated[
@@ -127,7 +125,6 @@ def run(
         fast_math=fast_math,
         no_fmad=no_fmad,
         maxrregcount=maxrregcount,
-        default_device=default_device,
         define=define,
         entry=entry,
         language=language,
@@ -222,17 +219,10 @@ def _keep(local: "Local", result: "RunResult", name: str, path: Path) -> None:
         typer.echo(f"warpyard: {name} was not read back, so {path} is not written", err=True)
         return
     array = array_of(event, data)
-    array = array.view(numpy.uint16) if event.dtype == "bfloat16" else array
-    part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        # A file that was there stays whole where the disk is full.
-        with part.open("wb") as file:
-            numpy.lib.format.write_array_header_1_0(file, numpy.lib.format.header_data_from_array_1_0(array))
-            file.write(array.reshape(-1).view(numpy.uint8).data)
-        part.replace(path)
+        numpy.save(path, array.view(numpy.uint16) if event.dtype == "bfloat16" else array)
     except OSError as error:
-        part.unlink(missing_ok=True)
-        raise Refused(f"--save {name}: {path}: {(error.strerror or str(error)).lower()}", code=1) from None
+        raise Refused(f"--save {name}: {path}: {error.strerror}", code=1) from None
 
 
 def _show_failed_compile(report: object, text: str, shown: str, as_json: bool) -> int:

@@ -18,10 +18,6 @@ class Misbehaved(Exception):
     """A child sent what the protocol does not allow; the text says what, and quotes nothing of it."""
 
 
-class NotKept(Exception):
-    """The service has no room for a result; the text says which, and why."""
-
-
 def event_of(
     header: Mapping[str, Any],
     allowed: Collection[str],
@@ -55,7 +51,4 @@ def stored_event(event: Event, payload: bytes, unread: dict[str, Buffer], blobs:
     if not isinstance(event, BufferRead):
         return event
     del unread[event.name]
-    try:
-        return event.model_copy(update={"digest": blobs.put(payload)})
-    except OSError as error:
-        raise NotKept(f"{event.name} ({event.bytes:,} bytes) could not be kept: {error.strerror or error}") from None
+    return event.model_copy(update={"digest": blobs.put(payload)})

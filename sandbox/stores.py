@@ -1,6 +1,5 @@
 """What a run keeps beside its events: a compile cache and content-addressed blobs; both as plain folders."""
 
-import contextlib
 import hashlib
 import os
 import re
@@ -18,7 +17,7 @@ class Cache(Protocol):
 
 
 class Blobs(Protocol):
-    """Bytes by their SHA-256. `put` raises OSError where they cannot be kept."""
+    """Bytes by their SHA-256."""
 
     def get(self, digest: str) -> bytes | None: ...
     def put(self, data: bytes | memoryview) -> str: ...
@@ -48,10 +47,8 @@ class FolderCache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        """Forgets what the disk does not take."""
-        with contextlib.suppress(OSError):
-            write_atomically(self._path(key), data)
-            self._trim()
+        write_atomically(self._path(key), data)
+        self._trim()
 
     def _path(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode()).hexdigest()

@@ -47,7 +47,7 @@ class Graph:
 
 
 def is_block_barrier(instruction: Instruction) -> bool:
-    """Whether threads of the whole block may wait at it (bar.warp.sync is of the warp alone)."""
+    """Whether threads of the whole block, or of its cluster, may wait at it (bar.warp.sync is of the warp alone)."""
     return instruction.opcode in BARRIERS and not {"warp", "arrive"} & set(instruction.modifiers)
 
 

@@ -61,6 +61,8 @@ def special_shape(name: str, gang: Gang) -> Shape:
         return affine(0, tuple(range(gang.width)), 31, AbstractScalars())
     if name in _LANE_REGISTERS:
         return varying("i32")
+    if name == "%is_explicit_cluster":
+        return uniform("i1")
     return uniform("i64" if name in ("%clock64", "%globaltimer", "%gridid") else "i32")
 
 

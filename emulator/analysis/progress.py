@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from emulator.analysis.cfg import Graph, is_block_barrier
 from emulator.analysis.classify import Classes
@@ -11,6 +11,12 @@ from emulator.syntax.nodes import Instruction, Label
 
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _ORDERED = _STRONG | {"release"}
+_EFFECTS = frozenset({"st", "red", "atom", "call", "cp", "copy"})
+_PAUSES = frozenset({"membar", "fence", "nanosleep"})
+# Spaces that no other block sees.
+_CONSTANT = frozenset({"nc", "local", "const", "param", "param::entry", "param::func"})
+_PRIVATE = frozenset({"shared", "shared::cta"}) | _CONSTANT
+_LONGEST_SPIN = 24  # instructions
 
 
 def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
@@ -19,7 +25,49 @@ def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
         last = graph.blocks[block].terminator
         if last is not None and is_block_barrier(last) and (classes.waiting[block] or last.guard is not None):
             return True
-    return any(_may_spin(graph, body) for body in _loops(graph))
+    return any(
+        _may_spin(graph, body, _watches_memory)
+        or (
+            _has(graph, body, _PAUSES)
+            and not _meets(graph, body)
+            and _may_spin(graph, body, _rereads(graph, body, _CONSTANT))
+        )
+        for body in _loops(graph)
+    )
+
+
+def waits_for_blocks(graph: Graph) -> bool:
+    """Whether blocks may wait until others have moved: at a cluster's barrier, or by watching memory they share.
+
+    A loop that has a barrier and looks at such memory counts whatever it does with it: what one thread has seen may
+    reach the others through shared memory.
+    """
+    if any(is_cluster_barrier(item) or item.opcode == "mapa" for b in graph.order for item in _items(graph, b)):
+        return True
+    for body in _loops(graph):
+        meets = _meets(graph, body)
+        if meets and any(_watches_other_blocks(item) for block in body for item in _items(graph, block)):
+            return True
+        if _may_spin(graph, body, _watches_other_blocks):
+            return True
+        if (meets or _has(graph, body, _PAUSES)) and _may_spin(graph, body, _rereads(graph, body, _PRIVATE)):
+            return True
+    return False
+
+
+def is_cluster_barrier(item: Instruction) -> bool:
+    return item.opcode == "barrier" and "cluster" in item.modifiers
+
+
+def spinning_blocks(graph: Graph) -> set[int]:
+    """Blocks in loops that do nothing but look at memory until it changes."""
+    found: set[int] = set()
+    for body in _loops(graph):
+        items = [item for block in body for item in _items(graph, block)]
+        idle = not _meets(graph, body) and not _has(graph, body, _EFFECTS)
+        if idle and len(items) <= _LONGEST_SPIN and _may_spin(graph, body, _watches_memory):
+            found |= body
+    return found
 
 
 def orders_memory(body: Iterable[Label | Instruction]) -> bool:
@@ -54,12 +102,39 @@ def _loops(graph: Graph) -> list[set[int]]:
     return found
 
 
-def _may_spin(graph: Graph, body: set[int]) -> bool:
+def _items(graph: Graph, block: int) -> list[Instruction]:
+    node = graph.blocks[block]
+    return [*node.instructions, *([node.terminator] if node.terminator else [])]
+
+
+def _has(graph: Graph, body: set[int], opcodes: frozenset[str]) -> bool:
+    return any(item.opcode in opcodes for block in body for item in _items(graph, block))
+
+
+def _meets(graph: Graph, body: set[int]) -> bool:
+    """Whether a loop has a barrier of the block."""
+    return any(is_block_barrier(item) for block in body for item in _items(graph, block))
+
+
+def _rereads(graph: Graph, body: set[int], outside: frozenset[str]) -> Callable[[Instruction], bool]:
+    """Tells the plain loads of a loop that read one and the same place every time round, outside some spaces.
+
+    A compiler leaves them there for a reason, such as a fence or a barrier that others may have written behind.
+    """
+    changing = {name for block in body for item in _items(graph, block) for name in definitions(item)}
+
+    def test(item: Instruction) -> bool:
+        return item.opcode == "ld" and outside.isdisjoint(item.modifiers) and changing.isdisjoint(uses(item))
+
+    return test
+
+
+def _may_spin(graph: Graph, body: set[int], watches: Callable[[Instruction], bool]) -> bool:
     """Whether what other threads do to memory may decide how long a loop goes round."""
     instructions = [item for block in body for item in graph.blocks[block].instructions]
     seen: set[str] = set()
     for item in instructions:
-        if _watches_memory(item):
+        if watches(item):
             seen.update(definitions(item))
     if not seen:
         return False
@@ -83,3 +158,7 @@ def _watches_memory(item: Instruction) -> bool:
     if item.opcode == "atom":
         return True
     return item.opcode == "ld" and not _STRONG.isdisjoint(item.modifiers)
+
+
+def _watches_other_blocks(item: Instruction) -> bool:
+    return _watches_memory(item) and _PRIVATE.isdisjoint(item.modifiers)

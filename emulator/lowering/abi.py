@@ -27,8 +27,13 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     216 ptr found             a byte for each site and kind that has been found
     224 ptr shadows           of buffers: i64 address, i64 bytes, ptr known bytes, ptr cells
     232 i64 shadows
+    240 i64 seat bytes        from one worker state of an OS thread to its next
+    248 i64 cluster blocks    blocks of a cluster, 1 where the launch has none
+    256 i32[3] cluster        blocks of a cluster along each axis
+    268 i32 clustered         whether the launch or the kernel names a cluster
+    272 i64 workspace         address of the grid's own workspace; 0 where the launch is not cooperative
 
-The **worker state** (`WORKER_*`) is one structure an OS thread:
+The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
 
     0   i64 block             being run (x fastest)
     8   i32 gang              being run
@@ -46,6 +51,12 @@ The **worker state** (`WORKER_*`) is one structure an OS thread:
     328 i32 epoch             advanced by every block and every barrier
     332 i32 first epoch       of the running block
     336 i32[32] gang epochs   advanced by bar.warp.sync
+    464 ptr cluster           the worker state of the block of rank 0; those of the others follow
+    472 i32 rank              in the cluster
+    476 i32 state             of a seat: RUNNING, or 0 where its block has ended
+    480 i32[3] block index    x, y, z
+    492 i32 taken             of the seat of rank 0: whether a cluster sits there
+    496 i64 seats             of the OS thread, in its first seat
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -53,10 +64,16 @@ The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
     4   i32 alive             mask of lanes that have not ended
     16  i32[16] waiting       lanes that wait at each barrier
     80  i32[16] needed        threads that each barrier waits for; 0 is the whole block
+    144 i32 cluster arrived   lanes that arrived at the cluster's barrier, until it opens
     148 i32 first             of dispatched kernels: positions before it come last at the next choice
     152 i32 patience          back edges until the gang gives way
+    156 i32 cluster waiting   lanes that wait at the cluster's barrier
     192 i32[32] next          of dispatched kernels: the position of each lane's next block
     320 registers             (192 in other kernels)
+
+An address in shared memory is an offset in the block's own. In the window of the cluster, which the same instructions
+accept, bits 24 to 31 hold the rank of the block whose memory is meant, plus 1: 0 is the block itself. Generic addresses
+of shared memory are such addresses with `SHARED_TAG`.
 
 Local memory is interleaved by 4-byte words, as on the hardware: byte `o` of lane `l` is at
 `(o & ~3)·width + 4·l + (o & 3)`, so that lanes which use one offset touch consecutive words.
@@ -88,7 +105,12 @@ CONTEXT_FINDINGS = 208
 CONTEXT_FOUND = 216
 CONTEXT_SHADOWS = 224
 CONTEXT_SHADOW_COUNT = 232
-CONTEXT_BYTES = 256
+CONTEXT_SEAT_BYTES = 240
+CONTEXT_CLUSTER_BLOCKS = 248
+CONTEXT_CLUSTER = 256
+CONTEXT_CLUSTERED = 268
+CONTEXT_WORKSPACE = 272
+CONTEXT_BYTES = 320
 
 WORKER_BLOCK = 0
 WORKER_GANG = 8
@@ -106,20 +128,33 @@ WORKER_SHADOW = 320
 WORKER_EPOCH = 328
 WORKER_FIRST_EPOCH = 332
 WORKER_GANG_EPOCHS = 336
-WORKER_BYTES = 464
+WORKER_CLUSTER = 464
+WORKER_RANK = 472
+WORKER_STATE = 476
+WORKER_BLOCK_INDEX = 480
+WORKER_TAKEN = 492
+WORKER_SEATS = 496
+WORKER_BYTES = 512
+
+# Where an address in the cluster's shared memory holds the rank of its block, plus 1.
+RANK_SHIFT = 24
 
 FRAME_STATE = 0
 FRAME_ALIVE = 4
 FRAME_WAITING = 16
 FRAME_NEEDED = 80
+FRAME_CLUSTER_ARRIVED = 144
 FRAME_FIRST = 148
 FRAME_PATIENCE = 152
+FRAME_CLUSTER_WAITING = 156
 FRAME_NEXT = 192
 FRAME_REGISTERS = 192
 FRAME_DISPATCHED_REGISTERS = 320
 
 # What the compiled function of a gang returns.
 DONE, SUSPENDED, STOPPED, FAULTED = 0, 1, 2, 3
+# What the scheduler of a block returns besides: nothing in it can move before another block does.
+STUCK = 4
 
 # Kinds of fault in the record.
 FAULT_KINDS = {
@@ -136,12 +171,14 @@ FAULT_KINDS = {
     12: "divergent-barrier",
     13: "barrier-after-exit",
     14: "absent-lanes",
+    15: "ended-block",
 }
 # Findings of the checks; a kernel runs on after them.
 RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range(10, 15)
 MOST_FINDINGS = 64
 FINDING_BYTES = 48
 OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
+ENDED_BLOCK = 15
 
 SPACES = ("generic", "global", "shared", "local", "const")
 SPACE_CODES = {name: code for code, name in enumerate(SPACES)}

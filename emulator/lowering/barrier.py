@@ -17,6 +17,7 @@ class BarrierLowering:
         self.frame_bytes = abi.FRAME_REGISTERS
         self.resumes: list[str] = []  # label of the code behind suspension k + 1
         self.uses_frame = False
+        self.uses_cluster = False
 
     def field(self, base: str, offset: int) -> str:
         return self.emitter.put(f"getelementptr i8, ptr {base}, i64 {offset}")
@@ -50,6 +51,9 @@ class BarrierLowering:
 
     def arrive(self, instruction: Instruction, mask: str) -> None:
         """bar.arrive: counts without waiting."""
+        if "cluster" in instruction.modifiers:
+            self._mark(abi.FRAME_CLUSTER_ARRIVED, mask)
+            return
         number, count = self.number_and_count(instruction)
         self.uses_frame = True
         self._note_use(number)
@@ -59,9 +63,25 @@ class BarrierLowering:
     def _population(self, mask: str) -> Value:
         return self.lanes.call("llvm.ctpop", Value(mask, "i32", 0))
 
+    def _mark(self, offset: int, mask: str) -> None:
+        """Adds lanes to a mask of the frame that concerns the cluster's barrier."""
+        emitter = self.emitter
+        self.uses_frame = self.uses_cluster = True
+        place = self.field("%frame", offset)
+        old = emitter.put(f"load i32, ptr {place}")
+        emitter.emit(f"store i32 {emitter.put(f'or i32 {old}, {mask}')}, ptr {place}")
+
+    def _wait_for_cluster(self, mask: str) -> None:
+        """Lanes whose arrival has been answered do not wait: the barrier has opened since."""
+        arrived = self.emitter.put(f"load i32, ptr {self.field('%frame', abi.FRAME_CLUSTER_ARRIVED)}")
+        self._mark(abi.FRAME_CLUSTER_WAITING, self.emitter.put(f"and i32 {arrived}, {mask}"))
+
     def wait(self, instruction: Instruction, mask: str) -> None:
         """Marks the lanes as waiting; the caller suspends the gang once none can go on."""
         emitter = self.emitter
+        if "cluster" in instruction.modifiers:
+            self._wait_for_cluster(mask)
+            return
         number, count = self.number_and_count(instruction)
         self._note_use(number)
         if "red" in instruction.modifiers:

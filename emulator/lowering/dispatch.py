@@ -9,17 +9,25 @@ edges it gives way: to lanes that wait in later blocks, and to the other gangs o
 from __future__ import annotations
 
 from emulator.analysis.cfg import Block, Graph
+from emulator.analysis.progress import spinning_blocks
 from emulator.isa.lanes import Value
 from emulator.lowering import abi
 from emulator.lowering.emitter import LIKELY, Emitter
 
 PATIENCE = 256
+SPIN = 16  # back edges that one counts for in a loop which only looks at memory
+_CLUSTER_WAIT = [
+    f"  %cluster.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_CLUSTER_WAITING}",
+    "  %clusterwait = load i32, ptr %cluster.p",
+    "  %blocked = or i32 %anywait, %clusterwait",
+]
 _NOBODY = 1 << 20  # the next block of a lane that cannot run
 
 
 class DispatchControl:
     def __init__(self, emitter: Emitter, graph: Graph) -> None:
         self.emitter = emitter
+        self.spinning = spinning_blocks(graph)
         self.lanes = emitter.lanes
         self.graph = graph
         self.word = f"i{emitter.width}"
@@ -57,7 +65,7 @@ class DispatchControl:
         emitter.place(on)
         place = self._field(abi.FRAME_PATIENCE)
         left = emitter.put(f"load i32, ptr {place}")
-        less = emitter.put(f"add i32 {left}, -1")
+        less = emitter.put(f"sub i32 {left}, {SPIN if source in self.spinning else 1}")
         emitter.emit(f"store i32 {less}, ptr {place}")
         spent = emitter.put(f"icmp slt i32 {left}, 1")
         tired, fresh = emitter.new_label("tired"), emitter.new_label("fresh")
@@ -181,8 +189,8 @@ class DispatchControl:
     def allocas(self) -> list[str]:
         return [f"  %M = alloca {self.word}", f"  %runnable = alloca {self.word}"]
 
-    def entry(self) -> list[str]:
-        """Code that starts a gang or lets it continue."""
+    def entry(self, in_cluster: bool) -> list[str]:
+        """Code that starts a gang or lets it continue; `in_cluster`: it may wait at the cluster's barrier."""
         width, word, vector = self.emitter.width, self.word, self.vector
         spread = f"<{width} x i32> zeroinitializer"
         return [
@@ -203,7 +211,8 @@ class DispatchControl:
             f"  %alive = load {word}, ptr %alive.p",
             "  %waits = load <16 x i32>, ptr %waiting.p, align 4",
             "  %anywait = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %waits)",
-            f"  %free = xor {word} %anywait, -1",
+            *(_CLUSTER_WAIT if in_cluster else []),
+            f"  %free = xor {word} %{'blocked' if in_cluster else 'anywait'}, -1",
             f"  %can = and {word} %alive, %free",
             f"  store {word} %can, ptr %runnable",
             f"  %nobody = icmp eq {word} %can, 0",

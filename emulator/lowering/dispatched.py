@@ -41,7 +41,7 @@ class DispatchedKernel(KernelLowering):
     def _start(self) -> list[str]:
         for line in self.dispatch.declarations():
             self.emitter.declare(line)
-        return self.dispatch.entry()
+        return self.dispatch.entry(self.barriers.uses_cluster)
 
     def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
         """The lanes wait, each with the code behind the barrier as its next block; others may go on."""

@@ -45,7 +45,7 @@ class InstructionLowering(MemoryInstructions):
             "ld": self._load, "ldu": self._load, "st": self._store, "atom": self._atomic, "red": self._atomic,
             "copy": self._copy, "cvta": self._cvta, "isspacep": self._isspacep, "cp": self._copy_async,
             "membar": self._fence, "fence": self._fence, "bar": self._warp_barrier, "barrier": self._warp_barrier,
-            "trap": self.trap, "call": self._service_call,
+            "trap": self.trap, "call": self._service_call, "mapa": self._mapa, "getctarank": self._rank_of,
         }  # fmt: skip
 
     def lower(self, instruction: Instruction, mask: Mask) -> None:

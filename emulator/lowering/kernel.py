@@ -41,9 +41,10 @@ declare void @fault(ptr, ptr, i32, i32, i32)
 """
 
 
+# Generic addresses and those of the cluster may mean the block's own shared memory too.
 _SIGNATURE = (
-    "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr noalias %shared, ptr noalias %frame, "
-    "ptr noalias %local, i32 %w, i32 %bx, i32 %by, i32 %bz) nounwind {"
+    "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr {alias}%shared, ptr noalias %frame, "
+    "ptr noalias %local, i32 %w, i32 %bx, i32 %by, i32 %bz) nounwind {{"
 )
 
 
@@ -208,6 +209,11 @@ class KernelLowering(ABC):
         self._flush(block, mask)
         self.control.switch_divergent(block, masks)
 
+    def _aliases_shared(self) -> bool:
+        return any(
+            item.opcode in ("cvta", "mapa") for block in self.graph.order for item in _items(self.graph.blocks[block])
+        )
+
     def _assemble(self) -> str:
         emitter = self.emitter
         start = self._start()
@@ -230,7 +236,7 @@ class KernelLowering(ABC):
         lines = [
             *self.special.tables,
             *(f"{name} = private constant {body}" for body, name in emitter.constants.items()),
-            _SIGNATURE, *head, *emitter.body, *tail, "}",
+            _SIGNATURE.format(alias="" if self._aliases_shared() else "noalias "), *head, *emitter.body, *tail, "}",
             *emitter.declarations, _SUPPORT, _METADATA,
         ]  # fmt: skip
         return "\n".join(lines)

@@ -13,6 +13,7 @@ from emulator.instruments.instrument import AccessKind, Instrument, Probe
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
+from emulator.lowering import abi
 from emulator.lowering.access import Access, access_of
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.atomics import AtomicLowering
@@ -275,7 +276,51 @@ class MemoryInstructions:
         space = instruction.modifiers[0].split("::")[0]
         wanted = {"shared": SHARED_TAG >> 56, "local": LOCAL_TAG >> 56}.get(space, 0)
         found = self.lanes.icmp("eq", tags, self.lanes.const("i64", wanted))
+        if instruction.modifiers[0] in ("shared", "shared::cta"):
+            found = self.lanes.and_(found, self._is_own(self.registers.typed(source, "i64")))
         if space in ("const", "param"):
             found = self.lanes.and_(found, self.lanes.const("i1", 0))
         assert isinstance(target, RegisterOperand)
         self.registers.write_value(target.name, found)
+
+    # Shared memory of the cluster, see `abi` for the form of its addresses.
+
+    def _rank(self) -> Value:
+        return self.registers.value(self.registers.special.read("%cluster_ctarank"))
+
+    def _named_rank(self, address: Value) -> Value:
+        """The rank plus 1 that an address names, 0 for the block itself; 32 bits."""
+        lanes = self.lanes
+        shifted = lanes.lshr(address, lanes.const(address.type, abi.RANK_SHIFT))
+        if address.type == "i64":
+            shifted = lanes.cast(shifted, "trunc", "i32")
+        return lanes.and_(shifted, lanes.const("i32", 0xFF))
+
+    def _is_own(self, address: Value) -> Value:
+        """Whether a shared address is of the block's own memory."""
+        lanes, named = self.lanes, self._named_rank(address)
+        mine = lanes.icmp("eq", named, lanes.add(self._rank(), lanes.const("i32", 1)))
+        return lanes.or_(lanes.icmp("eq", named, lanes.const("i32", 0)), mine)
+
+    def _mapa(self, instruction: Instruction, mask: Mask) -> None:
+        target, source, rank = instruction.operands
+        type = "i32" if instruction.types[-1] == "u32" else "i64"
+        lanes = self.lanes
+        kept = lanes.and_(self.registers.typed(source, type), lanes.const(type, ~(0xFF << abi.RANK_SHIFT)))
+        number = lanes.add(self.registers.typed(rank, "i32"), lanes.const("i32", 1))
+        # A rank that no cluster has stays one that is found out.
+        number = lanes.umin(number, lanes.const("i32", 0xFF))
+        moved = lanes.shl(
+            number if type == "i32" else lanes.cast(number, "zext", "i64"), lanes.const(type, abi.RANK_SHIFT)
+        )
+        assert isinstance(target, RegisterOperand)
+        self.registers.write_value(target.name, lanes.or_(kept, moved))
+
+    def _rank_of(self, instruction: Instruction, mask: Mask) -> None:
+        target, source = instruction.operands
+        lanes = self.lanes
+        named = self._named_rank(self.registers.typed(source, "i32" if instruction.types[-1] == "u32" else "i64"))
+        other = lanes.sub(named, lanes.const("i32", 1))
+        own = lanes.icmp("eq", named, lanes.const("i32", 0))
+        assert isinstance(target, RegisterOperand)
+        self.registers.write_value(target.name, lanes.select(own, self._rank(), other))

@@ -15,16 +15,14 @@ from emulator.lowering.emitter import Emitter, IrScalars
 _AXES = {"x": 0, "y": 1, "z": 2}
 _CONSTANTS = {
     "%nsmid": 132, "%smid": 0, "%gridid": 1, "%nwarpid": 64, "%total_smem_size": 0, "%aggr_smem_size": 0,
-    "%clusterid.x": 0, "%clusterid.y": 0, "%clusterid.z": 0, "%nclusterid.x": 1, "%nclusterid.y": 1,
-    "%nclusterid.z": 1, "%cluster_ctaid.x": 0, "%cluster_ctaid.y": 0, "%cluster_ctaid.z": 0,
-    "%cluster_nctaid.x": 1, "%cluster_nctaid.y": 1, "%cluster_nctaid.z": 1, "%cluster_ctarank": 0,
-    "%cluster_nctarank": 1, "%is_explicit_cluster": 0,
 }  # fmt: skip
+_CLUSTER_AXES = ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
 SPECIAL_REGISTERS = frozenset(
-    [f"%{root}.{axis}" for root in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
+    [f"%{root}.{axis}" for root in ("tid", "ntid", "ctaid", "nctaid", *_CLUSTER_AXES) for axis in "xyz"]
     + ["%laneid", "%warpid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
        "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
-       "%dynamic_smem_size", "%envreg0", "%envreg1", "%envreg2"]
+       "%dynamic_smem_size", "%envreg0", "%envreg1", "%envreg2",
+       "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"]
     + list(_CONSTANTS)
 )  # fmt: skip
 _LANE_MASKS: dict[str, Callable[[int], int]] = {
@@ -110,7 +108,40 @@ class SpecialRegisters:
             return self._clock(name)
         if name == "%dynamic_smem_size":
             return uniform("i32", self.context("dynamic shared", "i32", abi.CONTEXT_DYNAMIC_SHARED))
+        if "cluster" in root:
+            return self._cluster(root, axis)
+        if name in ("%envreg1", "%envreg2"):
+            # The halves of an address, the upper one first.
+            half = 4 if name == "%envreg1" else 0
+            return uniform("i32", self.context(name, "i32", abi.CONTEXT_WORKSPACE + half))
         return uniform("i32", 0)
+
+    def _cluster(self, root: str, axis: str) -> Shape:
+        """Where the block's cluster is in the grid, and the block in its cluster."""
+        if root == "%is_explicit_cluster":
+            flag = self.context("clustered", "i32", abi.CONTEXT_CLUSTERED)
+            return uniform("i1", self._once("explicit cluster", f"icmp ne i32 {flag}, 0"))
+        if root == "%cluster_nctarank":
+            return uniform("i32", self.context("cluster blocks", "i32", abi.CONTEXT_CLUSTER_BLOCKS))
+        if root == "%cluster_ctarank":
+            plane = self._once("rank z", f"mul i32 {self._extent('y')}, {self._inner('z')}")
+            rows = self._once("rank y", f"add i32 {plane}, {self._inner('y')}")
+            before = self._once("rank x", f"mul i32 {rows}, {self._extent('x')}")
+            return uniform("i32", self._once("rank", f"add i32 {before}, {self._inner('x')}"))
+        if root == "%cluster_nctaid":
+            return uniform("i32", self._extent(axis))
+        if root == "%cluster_ctaid":
+            return uniform("i32", self._inner(axis))
+        index: Scalar = f"%b{axis}"
+        if root == "%nclusterid":
+            index = self.context(f"grid {axis}", "i32", abi.CONTEXT_GRID + 4 * _AXES[axis])
+        return uniform("i32", self._once(f"{root} {axis}", f"udiv i32 {index}, {self._extent(axis)}"))
+
+    def _extent(self, axis: str) -> Scalar:
+        return self.context(f"cluster {axis}", "i32", abi.CONTEXT_CLUSTER + 4 * _AXES[axis])
+
+    def _inner(self, axis: str) -> Scalar:
+        return self._once(f"inner {axis}", f"urem i32 %b{axis}, {self._extent(axis)}")
 
     def _clock(self, name: str) -> Shape:
         self.emitter.declare("declare i64 @llvm.readcyclecounter()")

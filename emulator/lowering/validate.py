@@ -30,17 +30,18 @@ from emulator.syntax.nodes import (
 )
 
 # What the operands of forms that the table leaves open must be: D and V registers or vectors to write and to read,
-# A an address, R a register or constant, P a predicate, Q a register for either, L a label, T a branch table, ? marks
-# what may be absent.
+# A an address, R a register or constant, S one that holds an address, P a predicate, Q a register for either, L a
+# label, T a branch table, ? marks what may be absent.
 _PATTERNS = {
     "ld": "DA", "ldu": "DA", "st": "AV", "atom": "DARR?", "red": "AR", "cvta": "DR", "isspacep": "QR",
     "bra": "L", "brx": "RT", "ret": "", "exit": "", "trap": "", "brkpt": "", "membar": "", "fence": "",
     "nanosleep": "R", "pmevent": "R", "griddepcontrol": "", "setmaxnreg": "R",
     "prefetch": "A", "prefetchu": "A", "discard": "AR", "applypriority": "AR",
     "wmma.load": "DAR?", "wmma.store": "AVR?", "ldmatrix": "DA", "stmatrix": "AV",
+    "mapa": "DSR", "getctarank": "DR", "bar.cluster": "",
     "bar.sync": "RR?", "bar.arrive": "RR", "bar.warp": "R", "bar.red": "QRR?P", "cp.async": "AARR?", "cp": "R?",
 }  # fmt: skip
-_BARRIER_PARTS = ("warp", "arrive", "red", "sync")
+_BARRIER_PARTS = ("cluster", "warp", "arrive", "red", "sync")
 
 
 class _Bad(Exception):
@@ -156,7 +157,7 @@ class _Checker:
                 raise _Bad("a result needs a register")
         elif kind == "P":
             self._readable(operand, "pred")
-        elif kind == "R":
+        elif kind in "RS":
             self._readable(operand, type, wider=True)
         elif not isinstance(operand, SymbolOperand):
             raise _Bad(f"{item.form} needs the name of a {'label' if kind == 'L' else 'list of targets'}")

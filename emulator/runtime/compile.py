@@ -11,7 +11,7 @@ from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
-from emulator.analysis.progress import needs_independent_lanes, orders_memory
+from emulator.analysis.progress import needs_independent_lanes, orders_memory, waits_for_blocks
 from emulator.analysis.stack import STACK_BYTES
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
@@ -51,8 +51,8 @@ class CompileProblems(Exception):
 
 def lower_entry(
     module: Module, name: str, block: Dim3, instruments: tuple[str, ...] = ()
-) -> tuple[FlatKernel, LoweredKernel]:
-    """The LLVM text of an entry. Raises CompileProblems."""
+) -> tuple[FlatKernel, LoweredKernel, bool]:
+    """The LLVM text of an entry, and whether its blocks may wait for each other. Raises CompileProblems."""
     if min(block) < 1 or block[0] * block[1] * block[2] > _MOST_THREADS:
         raise CompileProblems([Problem(f"a block of {block} threads is not between 1 and {_MOST_THREADS}", 1)])
     try:
@@ -76,13 +76,13 @@ def lower_entry(
     lowered = lowering.run()
     if lowering.problems:
         raise CompileProblems(lowering.problems)
-    return flat, lowered
+    return flat, lowered, waits_for_blocks(graph)
 
 
 def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
     """Compiles an entry for one block shape. Raises CompileProblems with every unsupported instruction."""
     options = options or Options()
-    flat, lowered = lower_entry(module, name, block, options.instruments)
+    flat, lowered, waits = lower_entry(module, name, block, options.instruments)
     fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
@@ -94,8 +94,17 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
-        orders_memory(flat.body), STACK_BYTES if flat.has_recursion else 0,
+        orders_memory(flat.body), waits, _cluster_of(flat), STACK_BYTES if flat.has_recursion else 0,
     )  # fmt: skip
+
+
+def _cluster_of(flat: FlatKernel) -> Dim3 | None:
+    """The shape of clusters that the kernel is compiled for."""
+    extents = flat.entry.directives.get("reqnctapercluster")
+    if not extents:
+        return None
+    x, y, z = (*extents, 1, 1)[:3]
+    return x, y, z
 
 
 def _module_key(module: Module) -> str:

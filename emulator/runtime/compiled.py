@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 3
+_FORMAT = 4
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -54,6 +54,8 @@ class CompiledEntry:
     suspends: bool
     instruments: tuple[str, ...] = ()
     orders_memory: bool = False  # by fences or ordered accesses
+    waits_for_blocks: bool = False  # so that many have to be resident at once
+    cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
     stack_bytes: int = 0  # of the local memory, at its end: the stack of recursive functions
 
     def to_bytes(self) -> bytes:
@@ -68,7 +70,8 @@ class CompiledEntry:
             "code_addresses": self.code_addresses, "module_key": self.module_key, "shared_bytes": self.shared_bytes,
             "dynamic_offset": self.dynamic_offset, "local_bytes": self.local_bytes, "frame_bytes": self.frame_bytes,
             "suspends": self.suspends, "instruments": self.instruments,
-            "orders_memory": self.orders_memory, "stack_bytes": self.stack_bytes,
+            "orders_memory": self.orders_memory, "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
+            "stack_bytes": self.stack_bytes,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
@@ -96,8 +99,12 @@ class CompiledEntry:
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
-            fields["orders_memory"], fields["stack_bytes"],
+            fields["orders_memory"], fields["waits_for_blocks"], _dim3(fields["cluster"]), fields["stack_bytes"],
         )  # fmt: skip
+
+
+def _dim3(value: list[int] | None) -> Dim3 | None:
+    return None if value is None else (value[0], value[1], value[2])
 
 
 def _location(value: dict[str, Any] | None) -> SourceLocation | None:

@@ -12,6 +12,7 @@ from emulator.runtime.arena import Buffer, Memory
 from emulator.syntax.nodes import SourceLocation
 
 Dim3 = tuple[int, int, int]
+_MOST_RANKS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Fault:
     source: SourceLocation | None = None
     ptx_line: int | None = None
     form: str | None = None
+    note: str | None = None  # of a timeout: what the kernel may have waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ def _past(distance: int) -> str:
 
 def describe(
     record: FaultRecord, sites: list[Site], memory: Memory, intended: Buffer | None, grid: Dim3, block: Dim3,
-    shared_bytes: int, local_bytes: int, stack_bytes: int, message: str | None,
+    shared_bytes: int, local_bytes: int, stack_bytes: int, message: str | None, cooperative: bool,
 ) -> Fault:  # fmt: skip
     """The report of a record."""
     kind = abi.FAULT_KINDS[record.kind]
@@ -109,16 +111,40 @@ def describe(
     if is_access and space in ("global", "generic", "const"):
         relation = None if kind == "null" else relate(memory, record.address, record.size, intended)
     elif is_access:
-        total = shared_bytes if space == "shared" else local_bytes
-        relation = _of_area(f"{space} memory", record.address, record.size, total)
-        if space == "local" and stack_bytes and relation.offset + record.size > total:
+        if space == "shared":
+            name, offset = _shared_place(record.address)
+            relation = _of_area(name, offset, record.size, shared_bytes)
+        else:
+            relation = _of_area("local memory", record.address, record.size, local_bytes)
+        if space == "local" and stack_bytes and relation.offset + record.size > local_bytes:
             kind = "stack-overflow"
+    if kind == "trap" and not cooperative and site is not None and _of_grid_group(site.source):
+        kind = "not-cooperative"
     text = message or _message(kind, space, access, record, relation)
     return Fault(
         kind, text, space, access, record.size if is_access else 0, record.address if is_access else 0, relation,
         block_index, thread, record.gang, record.lane,
         site.source if site else None, site.ptx_line if site else None, site.form if site else None,
     )  # fmt: skip
+
+
+def _of_grid_group(source: SourceLocation | None) -> bool:
+    """Whether code comes from the header of cooperative groups, which traps where the grid cannot be synchronised."""
+    while source is not None:
+        if "cooperative_groups" in source.file:
+            return True
+        source = source.inlined_at
+    return False
+
+
+def _shared_place(address: int) -> tuple[str, int]:
+    """Whose shared memory an address of it means, and where in it; a little below a block's is that block's too."""
+    rank, offset = address >> abi.RANK_SHIFT, address & ((1 << abi.RANK_SHIFT) - 1)
+    if rank and offset >> (abi.RANK_SHIFT - 1):
+        rank, offset = rank + 1, (offset - (1 << abi.RANK_SHIFT)) & ((1 << 64) - 1)
+    if not 1 <= rank <= _MOST_RANKS:
+        return "shared memory", address
+    return f"shared memory of block {rank - 1} of the cluster", offset
 
 
 def _of_area(name: str, offset: int, size: int, total: int) -> BufferRelation:
@@ -138,7 +164,12 @@ _VERBS = {"read": "reading", "write": "writing", "atomic": "updating"}
 def _message(
     kind: str, space: str | None, access: str | None, record: FaultRecord, relation: BufferRelation | None
 ) -> str:
-    verb = _VERBS.get(access or "", "using")
+    verb = _VERBS.get(access or abi.ACCESSES[record.access], "using")
+    if kind == "ended-block":
+        return (
+            f"{verb} shared memory of block {(record.address >> abi.RANK_SHIFT) - 1} of the cluster, which has ended: "
+            "its threads must wait, at cluster.sync(), until nobody uses it"
+        )
     if kind == "null":
         return f"{verb} {record.size} bytes through a null pointer (address {record.address:#x})"
     if kind == "misaligned":
@@ -147,11 +178,10 @@ def _message(
     if kind == "out-of-bounds":
         if relation is None:
             return f"{verb} {record.size} bytes at address {record.address:#x}, outside of every buffer"
-        if relation.relation == "inside":
-            return f"{verb} {record.size} bytes of '{relation.name}' after it was freed"
         return f"{verb} {record.size} bytes of '{relation.name}' out of bounds: {relation.relation}"
     return {
         "trap": "the kernel executed a trap",
+        "not-cooperative": "grid.sync() needs a cooperative launch, and this launch is not cooperative",
         "assert": "an assertion failed",
         "stack-overflow": f"recursive calls need more than the {STACK_BYTES} bytes of a thread's stack",
         "illegal-barrier": "threads wait at a barrier that the others never reach",

@@ -16,14 +16,18 @@ from emulator.runtime import jit
 from emulator.runtime.arena import Buffer, Memory
 from emulator.runtime.compiled import CompiledEntry, ModuleVariable
 from emulator.runtime.faults import Fault, FaultRecord, describe
+from emulator.runtime.seating import Seating
 from emulator.runtime.service import Service, service_address
-from emulator.runtime.shadows import Shadows
-from emulator.runtime.workspace import Workspace
+from emulator.runtime.shadows import SHARED_CELL, Shadows
+from emulator.runtime.workspace import SeatSizes, Workspace
 
 Dim3 = tuple[int, int, int]
 _MOST_BLOCKS = (1 << 31) - 1, 65535, 65535
 _MOST_SHARED = 232448
 _STOP_DEADLINE = 2
+_RUNS = frozenset({"run", "run_resident"})
+_WORKSPACE_BYTES = 64
+MOST_CLUSTER_BLOCKS = 16
 _RUN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -54,7 +58,7 @@ class Loaded:
     def __init__(self, entry: CompiledEntry) -> None:
         if entry.host != jit.host_key():
             raise LaunchError("the code was compiled for another processor")
-        imports = {name: address for name, address in jit.support().addresses.items() if name != "run"}
+        imports = {name: address for name, address in jit.support().addresses.items() if name not in _RUNS}
         for name in entry.instruments:
             imports |= jit.instrument_support(name).addresses
         self._linked = jit.link(entry.code, ("kernel",), imports)
@@ -71,18 +75,41 @@ def launch(
     threads: int = 2,
     on_print: Callable[[str], None] | None = None,
     loaded: Loaded | None = None,
+    cooperative: bool = False,
+    cluster: Dim3 | None = None,
+    resident_blocks: int | None = None,
 ) -> Outcome:
     """Runs a grid. `arguments` are the bytes of each parameter in order; pointers are buffer addresses.
+
+    `cooperative`: the grid can be synchronised. `cluster`: blocks of a cluster along each axis, where the kernel names
+    none. `resident_blocks`: how many a GPU holds at once; of kernels whose blocks wait for each other no more begin
+    before others have ended. None: as many as there is memory for.
 
     Raises LaunchError where the launch is malformed, OutOfMemory where module variables do not fit. `on_print`
     gets the kernel's printed text while it runs, from any thread, one call at a time.
     """
     _check(entry, grid, arguments, dynamic_shared_bytes, threads)
+    shape = _cluster_of(entry, grid, cluster)
     loaded = loaded or Loaded(entry)
     variables = _place_variables(entry, memory)
-    return _Launch(entry, memory, grid, arguments, dynamic_shared_bytes, threads, on_print, loaded, variables).run(
-        deadline_seconds
-    )
+    return _Launch(
+        entry, memory, grid, arguments, dynamic_shared_bytes, threads, on_print, loaded, variables, cooperative, shape,
+        resident_blocks,
+    ).run(deadline_seconds)  # fmt: skip
+
+
+def _cluster_of(entry: CompiledEntry, grid: Dim3, cluster: Dim3 | None) -> Dim3 | None:
+    """The shape of the launch's clusters; None where it has none."""
+    shape = entry.cluster or cluster
+    if entry.cluster is not None and cluster is not None and cluster != entry.cluster:
+        raise LaunchError(f"'{entry.name}' is compiled for clusters of {entry.cluster} blocks, not {cluster}")
+    if shape is None:
+        return None
+    if min(shape) < 1 or shape[0] * shape[1] * shape[2] > MOST_CLUSTER_BLOCKS:
+        raise LaunchError(f"a cluster of {shape} blocks is not between 1 and {MOST_CLUSTER_BLOCKS}")
+    if any(blocks % extent for blocks, extent in zip(grid, shape, strict=True)):
+        raise LaunchError(f"a grid of {grid} blocks cannot be divided into clusters of {shape}")
+    return shape
 
 
 def _check(entry: CompiledEntry, grid: Dim3, arguments: Sequence[bytes], dynamic: int, threads: int) -> None:
@@ -122,27 +149,36 @@ def _place_variables(entry: CompiledEntry, memory: Memory) -> list[Buffer]:
 class _Launch:
     def __init__(
         self, entry: CompiledEntry, memory: Memory, grid: Dim3, arguments: Sequence[bytes], dynamic: int, threads: int,
-        on_print: Callable[[str], None] | None, loaded: Loaded, variables: list[Buffer],
+        on_print: Callable[[str], None] | None, loaded: Loaded, variables: list[Buffer], cooperative: bool,
+        cluster: Dim3 | None, resident_blocks: int | None,
     ) -> None:  # fmt: skip
         self.entry = entry
         self.memory = memory
         self.grid = grid
         blocks = grid[0] * grid[1] * grid[2]
         checked = Checking.name in entry.instruments
-        # The cells of the checks are not shared between threads.
-        self.threads = 1 if checked else min(threads, blocks)
         x, y, z = entry.block
         total = x * y * z
         gangs = -(-total // 32)
         start = entry.shared_bytes if entry.dynamic_offset is None else entry.dynamic_offset
         self.shared_bytes = start + dynamic
+        self.cooperative = cooperative
+        extents = cluster or (1, 1, 1)
+        self.cluster_blocks = extents[0] * extents[1] * extents[2]
         self.counter_names = [name for i in make_instruments(entry.instruments) for name in i.counters]
-        self.workspace = Workspace(
-            self.threads, len(entry.sites), self.shared_bytes, entry.frame_bytes * gangs if entry.suspends else 0,
-            entry.local_bytes * 32 * gangs, len(self.counter_names),
+        seat = SeatSizes(
+            self.shared_bytes, entry.frame_bytes * gangs if entry.suspends else 0, entry.local_bytes * 32 * gangs,
+            max(1, self.shared_bytes) * SHARED_CELL if checked else 0,
         )  # fmt: skip
+        # The cells of the checks are not shared between threads.
+        self.seating = Seating.plan(
+            blocks, self.cluster_blocks, 1 if checked else threads, seat.total, entry.waits_for_blocks, resident_blocks
+        )
+        self.threads = len(self.seating.seats)
+        self.workspace = Workspace(self.seating.seats, seat, len(entry.sites), len(self.counter_names))
         self.service = Service(self, memory, on_print)
         context = self.workspace.context
+        grid_workspace = self._grid_workspace() if cooperative else 0
         capacity = len(memory.buffers) + Service.MOST_HEAP_BUFFERS
         starts, sizes = self.workspace.table(capacity, memory.buffers)
         parameters = bytearray(max((p.offset + p.size for p in entry.parameters), default=0) + 16)
@@ -166,10 +202,23 @@ class _Launch:
         put(abi.CONTEXT_SERVICE, "<Q", service_address())
         put(abi.CONTEXT_DYNAMIC_SHARED, "<Q", dynamic)
         put(abi.CONTEXT_THREADS, "<Q", total)
-        self.shadows = Shadows(self.workspace, memory, entry, self.shared_bytes) if checked else None
+        put(abi.CONTEXT_SEAT_BYTES, "<Q", self.workspace.stride)
+        put(abi.CONTEXT_CLUSTER_BLOCKS, "<Q", self.cluster_blocks)
+        put(abi.CONTEXT_CLUSTER, "<IIII", *extents, int(cluster is not None))
+        put(abi.CONTEXT_WORKSPACE, "<Q", grid_workspace)
+        self.shadows = Shadows(self.workspace, memory, entry) if checked else None
+
+    def _grid_workspace(self) -> int:
+        """Where the threads of a cooperative grid meet: one for all launches of a run, cleared before each."""
+        key = ":grid"
+        if key not in self.memory.variables:
+            self.memory.variables[key] = self.memory.allocate("the grid's barrier", _WORKSPACE_BYTES)
+        buffer = self.memory.variables[key]
+        buffer.bytes_view()[:] = 0
+        return buffer.address
 
     def run(self, deadline_seconds: float) -> Outcome:
-        run = _RUN_TYPE(jit.support().addresses["run"])
+        run = _RUN_TYPE(jit.support().addresses["run_resident" if self.entry.waits_for_blocks else "run"])
         context = self.workspace.context
         done = threading.Semaphore(0)
 
@@ -201,9 +250,22 @@ class _Launch:
             findings = self.shadows.findings(self.entry.sites, self.memory, self.grid, self.entry.block)
         return Outcome(self._fault(timed_out, deadline_seconds), seconds, self._counters(), findings)
 
+    def _waits(self, begun: int) -> str | None:
+        """What a launch that did not end may have waited for."""
+        blocks = self.grid[0] * self.grid[1] * self.grid[2]
+        if not self.entry.waits_for_blocks or begun >= blocks:
+            return None
+        resident = sum(self.seating.seats)
+        reason = "for which there is memory" if self.seating.short else "as many as the GPU holds at once"
+        return (
+            f"{blocks - begun:,} of the {blocks:,} blocks have not started: at most {resident:,} are resident, "
+            f"{reason}. "
+            "Blocks that wait for others which cannot start before they end wait for ever, on a GPU too."
+        )
+
     def _counters(self) -> dict[str, int]:
         totals = [0] * len(self.counter_names)
-        for worker in self.workspace.workers:
+        for worker in range(self.threads):
             totals = [a + b for a, b in zip(totals, self.workspace.counters(worker), strict=True)]
         return dict(zip(self.counter_names, totals, strict=True))
 
@@ -214,15 +276,16 @@ class _Launch:
             return describe(
                 record, list(self.entry.sites), self.memory, self._intended(record), self.grid, self.entry.block,
                 self.shared_bytes, self.entry.local_bytes, self.entry.stack_bytes, self.service.message,
+                self.cooperative,
             )  # fmt: skip
         if timed_out:
-            return Fault("timeout", f"the kernel did not end within {deadline_seconds:g} s")
+            (begun,) = struct.unpack_from("<Q", data, abi.CONTEXT_NEXT_BLOCK)
+            return Fault("timeout", f"the kernel did not end within {deadline_seconds:g} s", note=self._waits(begun))
         return None
 
     def _intended(self, record: FaultRecord) -> Buffer | None:
         """The buffer that the faulting instruction used last on that thread."""
-        for worker in self.workspace.workers:
-            if worker.address == record.worker and 0 <= record.site < len(self.entry.sites):
-                first, limit = self.workspace.site(worker, record.site)
-                return self.memory.find(first) if limit else None
-        return None
+        if not 0 <= record.site < len(self.entry.sites):
+            return None
+        first, limit = self.workspace.site(record.worker, record.site)
+        return self.memory.find(first) if limit else None

@@ -1,4 +1,7 @@
-"""The part of the support library that runs a grid: blocks from an atomic counter, gangs between barriers."""
+"""The part of the support library that runs a grid: blocks from an atomic counter, gangs between barriers.
+
+`run` is for kernels whose blocks never wait for each other: each block runs to its end. See `residency` for others.
+"""
 
 from __future__ import annotations
 
@@ -49,11 +52,7 @@ block:
   br i1 %quiet, label %block.start, label %stopped
 block.start:
   store i64 %i, ptr %block.p
-  call void @pass_epoch(ptr %tls)
-  %now.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_EPOCH}
-  %now = load i32, ptr %now.p
-  %start.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FIRST_EPOCH}
-  store i32 %now, ptr %start.p
+  call void @begin_block(ptr %ctx, ptr %tls)
   %i32 = trunc i64 %i to i32
   %bx = urem i32 %i32, %gx
   %row = udiv i32 %i32, %gx
@@ -74,7 +73,7 @@ gang.done:
   %more = icmp ult i64 %g.next, %gangs
   br i1 %more, label %gang, label %block.done
 scheduled:
-  %rs = call i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz)
+  %rs = call i32 @rounds(ptr %ctx, ptr %tls, i32 0, i32 %bx, i32 %by, i32 %bz)
   %fine.s = icmp eq i32 %rs, 0
   br i1 %fine.s, label %block.done, label %broken
 block.done:
@@ -91,27 +90,27 @@ finished:
 }}
 """
 
-# Runs the gangs of one block until all are done. A round lets every gang run that is not blocked; then each
-# barrier whose threads have all arrived is released. A round in which nothing moved is a deadlock.
-_SCHEDULE = f"""
-define internal i32 @schedule(ptr %ctx, ptr %tls, i32 %bx, i32 %by, i32 %bz) noinline {{
+# Clears the frames and barriers of a block that begins.
+_BEGIN = f"""
+define internal void @begin_block(ptr %ctx, ptr %tls) noinline {{
 entry:
-{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
 {field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
 {field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
-{field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
 {field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
-{field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
 {field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
-{field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
-  %gang.local = mul i64 %local.bytes, {_WIDTH}
-  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+{field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}
+  %epoch.next = add i32 %epoch, 1
+  store i32 %epoch.next, ptr %epoch.p
+  %start.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FIRST_EPOCH}
+  store i32 %epoch.next, ptr %start.p
+  %suspends = icmp ne i64 %frame.bytes, 0
+  br i1 %suspends, label %frames.clear, label %out
+frames.clear:
   %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
-  %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
   call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_SHADOW - abi.WORKER_BARRIERS}, i1 false)
   br label %clear
 clear:
-  %c = phi i64 [ 0, %entry ], [ %c.next, %clear ]
+  %c = phi i64 [ 0, %frames.clear ], [ %c.next, %clear ]
   %c.offset = mul i64 %c, %frame.bytes
   %c.frame = getelementptr i8, ptr %frames, i64 %c.offset
   call void @llvm.memset.p0.i64(ptr %c.frame, i8 0, i64 {abi.FRAME_REGISTERS}, i1 false)
@@ -125,12 +124,37 @@ clear:
   store i32 %c.mask, ptr %c.alive
   %c.next = add i64 %c, 1
   %c.more = icmp ult i64 %c.next, %gangs
-  br i1 %c.more, label %clear, label %round
+  br i1 %c.more, label %clear, label %out
+out:
+  ret void
+}}
+"""
+
+# Runs the gangs of one block. A round lets every gang run that is not blocked; then each barrier whose threads have
+# all arrived is released. With `most` = 0 it goes on until all gangs are done, and a round in which nothing moved is a
+# deadlock. Else it gives way after so many rounds, or after one in which gangs only went round loops.
+_ROUNDS = f"""
+define internal i32 @rounds(ptr %ctx, ptr %tls, i32 %most, i32 %bx, i32 %by, i32 %bz) noinline {{
+entry:
+{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
+{field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
+{field("shared", "%tls", abi.WORKER_SHARED, "ptr")}
+{field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
+  %gang.local = mul i64 %local.bytes, {_WIDTH}
+  %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
+  %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
+  %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
+  br label %round
 round:
+  %turn = phi i32 [ 1, %entry ], [ %turn.next, %check.stop ]
   br label %gang
 gang:
   %g = phi i64 [ 0, %round ], [ %g.next, %gang.next ]
   %moved = phi i32 [ 0, %round ], [ %moved.next, %gang.next ]
+  %came = phi i32 [ 0, %round ], [ %came.next, %gang.next ]
   %alive = phi i32 [ 0, %round ], [ %alive.next, %gang.next ]
   %f.offset = mul i64 %g, %frame.bytes
   %frame = getelementptr i8, ptr %frames, i64 %f.offset
@@ -142,7 +166,10 @@ look:
   %f.alive = load i32, ptr %f.alive.p
   %f.waiting.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WAITING}
   %f.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
-  %f.any = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
+  %f.here = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
+  %f.cluster.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_CLUSTER_WAITING}
+  %f.cluster = load i32, ptr %f.cluster.p
+  %f.any = or i32 %f.here, %f.cluster
   %f.not = xor i32 %f.any, -1
   %f.can = and i32 %f.alive, %f.not
   %blocked = icmp eq i32 %f.can, 0
@@ -157,7 +184,18 @@ go:
   br i1 %bad, label %broken, label %ran
 ran:
   %ended = icmp eq i32 %rc, {abi.DONE}
-  br i1 %ended, label %mark, label %gang.next
+  br i1 %ended, label %mark, label %judge.gang
+judge.gang:
+  %j.alive = load i32, ptr %f.alive.p
+  %j.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
+  %j.here = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %j.waiting)
+  %j.cluster = load i32, ptr %f.cluster.p
+  %j.any = or i32 %j.here, %j.cluster
+  %j.not = xor i32 %j.any, -1
+  %j.can = and i32 %j.alive, %j.not
+  %j.blocked = icmp eq i32 %j.can, 0
+  %j.came = zext i1 %j.blocked to i32
+  br label %gang.next
 mark:
   store i32 -1, ptr %frame
   %m.alive = getelementptr i8, ptr %frame, i64 {abi.FRAME_ALIVE}
@@ -168,9 +206,11 @@ skip:
 wait:
   br label %gang.next
 gang.next:
-  %did = phi i32 [ 1, %ran ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
-  %lives = phi i32 [ 1, %ran ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
+  %comes = phi i32 [ %j.came, %judge.gang ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %did = phi i32 [ 1, %judge.gang ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %lives = phi i32 [ 1, %judge.gang ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
   %moved.next = or i32 %moved, %did
+  %came.next = or i32 %came, %comes
   %alive.next = or i32 %alive, %lives
   %g.next = add i64 %g, 1
   %g.more = icmp ult i64 %g.next, %gangs
@@ -183,7 +223,7 @@ barriers:
   br label %barrier
 barrier:
   %left = phi i32 [ %used, %barriers ], [ %left.next, %barrier.next ]
-  %released = phi i32 [ %moved.next, %barriers ], [ %released.next, %barrier.next ]
+  %released = phi i32 [ 0, %barriers ], [ %released.next, %barrier.next ]
   %none.left = icmp eq i32 %left, 0
   br i1 %none.left, label %verdict, label %count
 count:
@@ -260,19 +300,34 @@ barrier.next:
   %released.next = or i32 %released, %opened
   br label %barrier
 verdict:
-  %stuck = icmp eq i32 %released, 0
-  br i1 %stuck, label %deadlock, label %check.stop
+  %happened = or i32 %moved.next, %released
+  %stuck = icmp eq i32 %happened, 0
+  %alone = icmp eq i32 %most, 0
+  br i1 %stuck, label %nothing, label %check.stop
+nothing:
+  br i1 %alone, label %deadlock, label %await
+await:
+  ret i32 {abi.STUCK}
 check.stop:
+  %turn.next = add i32 %turn, 1
   %flag = load volatile i32, ptr %ctx
   %quiet = icmp eq i32 %flag, 0
-  br i1 %quiet, label %round, label %stopped
+  %fruit = or i32 %came.next, %released
+  %fruitless = icmp eq i32 %fruit, 0
+  %late = icmp uge i32 %turn, %most
+  %enough.now = or i1 %fruitless, %late
+  %company = xor i1 %alone, true
+  %gives = and i1 %enough.now, %company
+  %leaves = select i1 %quiet, i1 %gives, i1 true
+  br i1 %leaves, label %leave, label %round
+leave:
+  %why = select i1 %quiet, i32 {abi.SUSPENDED}, i32 {abi.STOPPED}
+  ret i32 %why
 deadlock:
   call void @fault(ptr %ctx, ptr %tls, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)
   ret i32 {abi.FAULTED}
 broken:
   ret i32 %rc
-stopped:
-  ret i32 {abi.STOPPED}
 good:
   ret i32 0
 }}
@@ -311,4 +366,4 @@ define i32 @initial_lanes(ptr %ctx, ptr %tls) {{
 }}
 """
 
-SCHEDULER = _EPOCHS + _SCHEDULE + _RUN
+SCHEDULER = _EPOCHS + _BEGIN + _ROUNDS + _RUN

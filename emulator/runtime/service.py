@@ -19,7 +19,7 @@ from emulator.runtime.printf import format_printf
 
 if TYPE_CHECKING:
     from emulator.runtime.launch import _Launch
-    from emulator.runtime.workspace import Region
+    from emulator.runtime.workspace import Seat
 
 _TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64
@@ -58,16 +58,16 @@ class Service:
             raise self.failure
 
     def serve(self, worker: int, number: int, site: int, mask: int, arguments: int) -> int:
-        region = next(w for w in self.launch.workspace.workers if w.address == worker)
+        seat = self.launch.workspace.seat(worker)
         rows = (ctypes.c_uint64 * (_WIDTH * 5)).from_address(arguments)
         lanes = [lane for lane in range(_WIDTH) if mask >> lane & 1]
         with self._lock:
             for lane in lanes:
-                if not self._one(region, number, site, lane, rows):
+                if not self._one(seat, number, site, lane, rows):
                     return 0
         return 1
 
-    def _one(self, worker: Region, number: int, site: int, lane: int, rows: ctypes.Array[ctypes.c_uint64]) -> bool:
+    def _one(self, worker: Seat, number: int, site: int, lane: int, rows: ctypes.Array[ctypes.c_uint64]) -> bool:
         values = [rows[_WIDTH * index + lane] for index in range(5)]
         try:
             if number == 1:
@@ -87,7 +87,7 @@ class Service:
             return False
         return True
 
-    def _record(self, worker: Region, kind: int, site: int, lane: int) -> None:
+    def _record(self, worker: Seat, kind: int, site: int, lane: int) -> None:
         context = self.launch.workspace.context
         if context.get(abi.CONTEXT_CLAIMED, "<i") == (0,):
             (gang,) = worker.get(abi.WORKER_GANG, "<i")
@@ -98,13 +98,17 @@ class Service:
 
     # Reading what the kernel points to.
 
-    def read(self, worker: Region, lane: int, address: int, size: int) -> bytes:
+    def read(self, worker: Seat, lane: int, address: int, size: int) -> bytes:
         """Bytes at a generic address, as the lane sees them. Raises BadAddress."""
         tag, offset = address >> 56, address & ((1 << 56) - 1)
         launch = self.launch
         if tag == SHARED_TAG >> 56:
-            if offset + size > launch.shared_bytes:
-                raise BadAddress(f"shared address {offset:#x} is out of bounds")
+            rank, offset = offset >> abi.RANK_SHIFT, offset & ((1 << abi.RANK_SHIFT) - 1)
+            if rank > launch.cluster_blocks or offset + size > launch.shared_bytes:
+                raise BadAddress(f"shared address {address & ((1 << 56) - 1):#x} is out of bounds")
+            if rank:
+                (first,) = worker.get(abi.WORKER_CLUSTER, "<Q")
+                worker = launch.workspace.seat(first + (rank - 1) * launch.workspace.stride)
             (start,) = worker.get(abi.WORKER_SHARED, "<Q")
             return ctypes.string_at(start + offset, size)
         if tag == LOCAL_TAG >> 56:
@@ -122,7 +126,7 @@ class Service:
             raise BadAddress(f"address {address:#x} is in no buffer")
         return ctypes.string_at(address, size)
 
-    def _string(self, worker: Region, lane: int, address: int) -> bytes:
+    def _string(self, worker: Seat, lane: int, address: int) -> bytes:
         """A string that ends with a zero byte."""
         if address == 0:
             return b"(null)"
@@ -136,7 +140,7 @@ class Service:
 
     # The services.
 
-    def _print(self, worker: Region, lane: int, format_address: int, arguments: int) -> None:
+    def _print(self, worker: Seat, lane: int, format_address: int, arguments: int) -> None:
         text = format_printf(
             self._string(worker, lane, format_address),
             lambda offset, size: self.read(worker, lane, arguments + offset, size),
@@ -148,7 +152,7 @@ class Service:
             except BaseException as error:  # it must not unwind through compiled code
                 self.failure = error
 
-    def _assert(self, worker: Region, lane: int, values: list[int]) -> None:
+    def _assert(self, worker: Seat, lane: int, values: list[int]) -> None:
         message, file, function = (
             self._string(worker, lane, values[index]).decode(errors="replace") for index in (0, 1, 3)
         )

@@ -11,7 +11,9 @@ from emulator.runtime.compiled import CompiledEntry
 from emulator.runtime.faults import BufferRelation, Dim3, Fault, coordinates, relate
 from emulator.runtime.workspace import Region, Workspace
 
-_SHARED_CELL, _BUFFER_CELL, _ENTRY = 32, 16, 32
+SHARED_CELL = 32
+"""Bytes of the cell of one byte of shared memory."""
+_BUFFER_CELL, _ENTRY = 16, 32
 # Races on buffers are looked for where all of them together have at most so many bytes.
 _MOST_CHECKED = 4 << 20
 _MESSAGES = {
@@ -24,13 +26,11 @@ _MESSAGES = {
 
 
 class Shadows:
-    def __init__(self, workspace: Workspace, memory: Memory, entry: CompiledEntry, shared_bytes: int) -> None:
+    def __init__(self, workspace: Workspace, memory: Memory, entry: CompiledEntry) -> None:
         context = workspace.context
-        (worker,) = workspace.workers
         self.list = Region(16 + abi.MOST_FINDINGS * abi.FINDING_BYTES)
         self._found = Region(16 * max(1, len(entry.sites)))
-        self._kept = [Region(max(1, shared_bytes) * _SHARED_CELL)]
-        worker.put(abi.WORKER_SHADOW, "<Q", self._kept[0].address)
+        self._kept: list[Region] = []
         context.put(abi.CONTEXT_FINDINGS, "<Q", self.list.address)
         context.put(abi.CONTEXT_FOUND, "<Q", self._found.address)
         raced = not entry.orders_memory and sum(b.nbytes for b in memory.buffers) <= _MOST_CHECKED

@@ -6,6 +6,7 @@ It is compiled once a process; kernels link against its symbols. See `lowering.a
 from __future__ import annotations
 
 from emulator.lowering import abi
+from emulator.runtime.residency import RESIDENCY
 from emulator.runtime.scheduler import SCHEDULER, field
 
 _WIDTH = 32
@@ -119,8 +120,30 @@ entry:
 shared:
 {field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
 {field("shared.base", "%tls", abi.WORKER_SHARED, "ptr")}
-  %shared.pointer = getelementptr i8, ptr %shared.base, i64 %offset
-  br label %area
+  %rank.more = lshr i64 %offset, {abi.RANK_SHIFT}
+  %far = icmp ne i64 %rank.more, 0
+  %shared.own = getelementptr i8, ptr %shared.base, i64 %offset
+  br i1 %far, label %cluster, label %area
+cluster:
+{field("cluster.blocks", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+  %exists = icmp ule i64 %rank.more, %cluster.blocks
+  br i1 %exists, label %other, label %area
+other:
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("cluster.first", "%tls", abi.WORKER_CLUSTER, "ptr")}
+  %rank = sub i64 %rank.more, 1
+  %seat.offset = mul i64 %rank, %stride
+  %seat = getelementptr i8, ptr %cluster.first, i64 %seat.offset
+{field("seat.state", "%seat", abi.WORKER_STATE, "i32")}
+{field("seat.shared", "%seat", abi.WORKER_SHARED, "ptr")}
+  %there = and i64 %offset, {(1 << abi.RANK_SHIFT) - 1}
+  %shared.other = getelementptr i8, ptr %seat.shared, i64 %there
+  %gone = icmp eq i32 %seat.state, 0
+  br i1 %gone, label %ended, label %area
+ended:
+  call void @record(ptr %ctx, ptr %tls, i32 {abi.ENDED_BLOCK}, i32 %site, i32 2, i32 %access, i32 %size, i64 %offset,
+                    i32 %lane)
+  ret ptr null
 local:
 {field("local.size", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
 {field("local.base", "%tls", abi.WORKER_LOCAL, "ptr")}
@@ -139,11 +162,13 @@ local:
   %local.pointer = getelementptr i8, ptr %local.base, i64 %l2
   br label %area
 area:
-  %area.size = phi i64 [ %shared.size, %shared ], [ %local.size, %local ]
-  %area.pointer = phi ptr [ %shared.pointer, %shared ], [ %local.pointer, %local ]
+  %area.size = phi i64 [ %shared.size, %shared ], [ 0, %cluster ], [ %shared.size, %other ], [ %local.size, %local ]
+  %area.pointer = phi ptr [ %shared.own, %shared ], [ null, %cluster ], [ %shared.other, %other ],
+                          [ %local.pointer, %local ]
+  %area.offset = phi i64 [ %offset, %shared ], [ %offset, %cluster ], [ %there, %other ], [ %offset, %local ]
   %fits = icmp ule i64 %size64, %area.size
   %most = sub i64 %area.size, %size64
-  %in = icmp ule i64 %offset, %most
+  %in = icmp ule i64 %area.offset, %most
   %good = and i1 %fits, %in
   br i1 %good, label %aligned, label %bad
 aligned:
@@ -333,6 +358,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 SYMBOLS = (
     "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes", "pass_gang_epoch", "run",
+    "run_resident",
 )  # fmt: skip
 
 
@@ -347,5 +373,6 @@ def support_ir() -> str:
         _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),
         _slow("resolve", abi.ATOMIC, pointer_store, "add i64 8, 0"),
         SCHEDULER,
+        RESIDENCY,
         _DECLARATIONS,
     ))  # fmt: skip

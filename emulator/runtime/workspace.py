@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import mmap
 import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from emulator.lowering import abi
 from emulator.runtime.arena import Buffer
@@ -30,32 +32,71 @@ class Region:
         return bytes(memoryview(self._mapping)[offset : offset + (self.size if size is None else size)])
 
 
-class Workspace:
-    """Context and workers. Sizes are bytes of one worker: a block's shared memory, frames and local memory."""
+class Seat:
+    """One worker state inside an OS thread's region."""
 
-    def __init__(self, threads: int, sites: int, shared: int, frames: int, local: int, counters: int) -> None:
+    def __init__(self, region: Region, offset: int) -> None:
+        self.address = region.address + offset
+        self._region = region
+        self._offset = offset
+
+    def get(self, offset: int, layout: str) -> tuple[int, ...]:
+        return self._region.get(self._offset + offset, layout)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatSizes:
+    """Bytes that one resident block takes: shared memory, frames, local memory, and cells of the checks."""
+
+    shared: int
+    frames: int
+    local: int
+    shadow: int
+
+    @property
+    def total(self) -> int:
+        """Of a seat, its worker state included."""
+        return _up(abi.WORKER_BYTES) + _up(self.shared + 64) + _up(self.frames) + _up(self.local) + _up(self.shadow)
+
+
+class Workspace:
+    """Context and workers: the region of an OS thread holds its seats, then what they share. `seats` counts them."""
+
+    def __init__(self, seats: Sequence[int], sizes: SeatSizes, sites: int, counters: int) -> None:
         self.context = Region(abi.CONTEXT_BYTES)
         self.workers: list[Region] = []
         self._kept: list[Region] = []
-        sites_at = _up(abi.WORKER_BYTES)
-        counters_at = _up(sites_at + 16 * sites)
-        shared_at = _up(counters_at + 8 * counters)
-        frames_at = _up(shared_at + shared + 64)
-        local_at = _up(frames_at + frames)
-        for _ in range(threads):
-            worker = Region(local_at + local + 64)
+        self.stride = sizes.total
+        shared_at = _up(abi.WORKER_BYTES)
+        frames_at = shared_at + _up(sizes.shared + 64)
+        local_at = frames_at + _up(sizes.frames)
+        shadow_at = local_at + _up(sizes.local)
+        self._sites_at = [self.stride * count for count in seats]
+        self._counters_at = [at + _up(16 * sites) for at in self._sites_at]
+        for count, sites_at, counters_at in zip(seats, self._sites_at, self._counters_at, strict=True):
+            worker = Region(counters_at + 8 * counters + 64)
             worker.put(abi.WORKER_SITES, "<Q", worker.address + sites_at)
             worker.put(abi.WORKER_COUNTERS, "<Q", worker.address + counters_at)
             worker.put(abi.WORKER_SHARED, "<Q", worker.address + shared_at)
             worker.put(abi.WORKER_FRAMES, "<Q", worker.address + frames_at)
             worker.put(abi.WORKER_LOCAL, "<Q", worker.address + local_at)
+            worker.put(abi.WORKER_SHADOW, "<Q", worker.address + shadow_at)
+            worker.put(abi.WORKER_CLUSTER, "<Q", worker.address)
+            worker.put(abi.WORKER_STATE, "<i", 1)
+            worker.put(abi.WORKER_SEATS, "<Q", count)
             self.workers.append(worker)
-        self._sites_at = sites_at
-        self._counters_at = counters_at
         self._counters = counters
 
-    def counters(self, worker: Region) -> tuple[int, ...]:
-        return worker.get(self._counters_at, f"<{self._counters}Q")
+    def seat(self, address: int) -> Seat:
+        """The seat at an address. KeyError where there is none."""
+        for worker in self.workers:
+            if 0 <= address - worker.address < worker.size:
+                return Seat(worker, address - worker.address)
+        raise KeyError(address)
+
+    def counters(self, worker: int) -> tuple[int, ...]:
+        """What the instruments of an OS thread have counted."""
+        return self.workers[worker].get(self._counters_at[worker], f"<{self._counters}Q")
 
     def keep(self, data: bytes) -> int:
         """Copies bytes to where the kernel can read them; returns their address."""
@@ -73,9 +114,14 @@ class Workspace:
         self.starts, self.sizes = starts, sizes
         return starts.address, sizes.address
 
-    def site(self, worker: Region, index: int) -> tuple[int, int]:
-        first, limit = worker.get(self._sites_at + 16 * index, "<QQ")
-        return first, limit
+    def site(self, address: int, index: int) -> tuple[int, int]:
+        """First address and limit of a site's cached allocation, for the thread of a seat."""
+        (sites,) = self.seat(address).get(abi.WORKER_SITES, "<Q")
+        for worker in self.workers:
+            if 0 <= sites - worker.address < worker.size:
+                first, limit = worker.get(sites - worker.address + 16 * index, "<QQ")
+                return first, limit
+        return 0, 0
 
 
 def _up(offset: int) -> int:

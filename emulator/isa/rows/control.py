@@ -25,6 +25,16 @@ ROWS = (
         "barrier{.cta}.red.popc{.aligned}.u32 …", "Waits, and counts the threads whose predicate holds.", kind="barrier"
     ),
     row("barrier{.cta}.red.(and|or){.aligned}.pred …", "Waits, and combines the threads' predicates.", kind="barrier"),
+    row(
+        "barrier.cluster.arrive{.(release|relaxed)}{.aligned} …",
+        "Arrives at the cluster's barrier without waiting.",
+        kind="barrier",
+    ),
+    row(
+        "barrier.cluster.wait{.acquire}{.aligned} …",
+        "Waits until all threads of the cluster have arrived.",
+        kind="barrier",
+    ),
     row("membar.(cta|gl|sys) …", "Orders this thread's memory accesses.", kind="barrier"),
     row(
         "fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys) …",

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 e4179b4ba53f60ccf429ffab9ddf1103ac33353e5a4fb151a89785ea0336fa71
+// Made by `npm run types` from the protocol's models; sha256 498ddfd49dc1fb32f3ddbf90b98ab2a0cfe8449bf6de6e5269d215a88a7d0579
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -247,7 +247,6 @@ export interface components {
             instantiations?: string[];
             /**
              * @default {
-             *       "default_device": false,
              *       "defines": [],
              *       "fast_math": false,
              *       "fmad": true,
@@ -1029,11 +1028,6 @@ export interface components {
          */
         Options: {
             /**
-             * Default Device
-             * @default false
-             */
-            default_device?: boolean;
-            /**
              * Defines
              * @default []
              */
@@ -1217,7 +1211,6 @@ export interface components {
             instruments?: ("checks" | "counters")[];
             /**
              * @default {
-             *       "default_device": false,
              *       "defines": [],
              *       "fast_math": false,
              *       "fmad": true,

@@ -13,7 +13,7 @@ from emulator.syntax.nodes import PairOperand
 
 REAL = (Path(__file__).parents[2] / "data" / "isa" / "real_forms.txt").read_text().split()
 # Textures, surfaces, clusters, asynchronous barriers, and matrices' way to and from memory.
-OUTSIDE = ("tex", "sust", "suld", "mbarrier", "barrier.cluster", "cp.async.bulk", "cp.async.mbarrier")
+OUTSIDE = ("tex", "sust", "suld", "mbarrier", "cp.async.bulk", "cp.async.mbarrier")
 
 
 def instruction(text: str, *shape: int) -> Instruction:
