@@ -12,6 +12,8 @@ from emulator.analysis.operands import CARRY, definitions, destination_count, re
 from emulator.analysis.rules import REGISTER_TYPES, evaluate
 from emulator.analysis.shapes import AbstractScalars, Shape, affine, join, uniform, varying
 from emulator.analysis.waiting import Waiting, analyse_waiting, waiting_anywhere
+from emulator.isa.form import LLVM_TYPES
+from emulator.isa.special import SPECIAL_REGISTERS
 from emulator.syntax.nodes import (
     AddressOperand,
     ImmediateOperand,
@@ -27,8 +29,6 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 # Their results differ between lanes whatever the operands are.
 _VARYING_OPCODES = frozenset({"atom", "shfl", "match", "elect", "call", "mma", "wmma", "ldmatrix", "redux", "vote",
                               "activemask", "movmatrix", "tex", "suld"})  # fmt: skip
-_LANE_REGISTERS = frozenset({"%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
-                             "%lanemask_gt"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,9 @@ def special_shape(name: str, gang: Gang) -> Shape:
         return affine(base, layout.pattern, layout.align, AbstractScalars())
     if name == "%laneid":
         return affine(0, tuple(range(gang.width)), 31, AbstractScalars())
-    if name in _LANE_REGISTERS:
-        return varying("i32")
-    if name == "%is_explicit_cluster":
-        return uniform("i1")
-    return uniform("i64" if name in ("%clock64", "%globaltimer", "%gridid") else "i32")
+    register = SPECIAL_REGISTERS[name]
+    type = LLVM_TYPES[register.type]
+    return varying(type) if register.extent == "lane" else uniform(type)
 
 
 class Classifier:

@@ -15,6 +15,7 @@ REGISTER_TYPES = {
     "bf16": "i16", "b32": "i32", "u32": "i32", "s32": "i32", "f32": "float", "f16x2": "i32", "bf16x2": "i32",
     "b64": "i64", "u64": "i64", "s64": "i64", "f64": "double", "b128": "i128", "tf32": "i32", "f32x2": "i64",
     "u16x2": "i32", "s16x2": "i32", "e4m3x2": "i16", "e5m2x2": "i16",
+    "e2m1x2": "i8", "e2m3x2": "i16", "e3m2x2": "i16", "ue8m0x2": "i16",
 }  # fmt: skip
 _INTEGERS = {"s32": "i32", "u32": "i32", "b32": "i32", "s64": "i64", "u64": "i64", "b64": "i64"}
 Read = Callable[[Operand, str], Shape]  # operand and LLVM type → shape

@@ -21,7 +21,7 @@ def atomic_of(opcode: str, modifiers: tuple[str, ...]) -> Atomic | None:
     operation = next(part for part in modifiers if part in OPERATIONS)
     kind = next(part for part in modifiers if part in TYPES)
     if kind in _FLOATING:
-        return _FLOATING[kind]
+        return _EXTREMES[operation, kind] if operation in ("min", "max") else _FLOATING[kind]
     if operation in ("min", "max"):
         return _INTEGER[("s" if kind[0] == "s" else "u") + operation]
     return _INTEGER[operation]
@@ -62,8 +62,18 @@ def _add_half(kind: str) -> Combine:
     return combine
 
 
-def _add_pair(kind: str) -> Combine:
-    one = _add_half(kind)
+def _extreme_half(kind: str, largest: bool) -> Combine:
+    """min or max: −0 < +0, and one NaN loses to a number."""
+    name = "llvm.maximumnum" if largest else "llvm.minimumnum"
+
+    def combine(x: Lanes, old: Value, operands: Sequence[Value]) -> Value:
+        return from_single(x, x.call(name, to_single(x, old, kind), to_single(x, operands[0], kind)), kind)
+
+    return combine
+
+
+def _pairwise(one: Combine) -> Combine:
+    """The same on both halves of a word."""
 
     def combine(x: Lanes, old: Value, operands: Sequence[Value]) -> Value:
         (low, high), (a, b) = halves(x, old), halves(x, operands[0])
@@ -93,6 +103,12 @@ _FLOATING = {
     "f64": Atomic(_add_double, None),
     "f16": Atomic(_add_half("f16"), None),
     "bf16": Atomic(_add_half("bf16"), None),
-    "f16x2": Atomic(_add_pair("f16"), None),
-    "bf16x2": Atomic(_add_pair("bf16"), None),
+    "f16x2": Atomic(_pairwise(_add_half("f16")), None),
+    "bf16x2": Atomic(_pairwise(_add_half("bf16")), None),
+}
+_EXTREMES = {
+    (name, kind + suffix): Atomic(wrap(_extreme_half(kind, name == "max")), None)
+    for name in ("min", "max")
+    for kind in ("f16", "bf16")
+    for suffix, wrap in (("", lambda one: one), ("x2", _pairwise))
 }

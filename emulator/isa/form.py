@@ -14,8 +14,9 @@ Kind = Literal["alu", "warp", "memory", "atomic", "control", "barrier", "special
 # The element type in which a value of each PTX type is passed to and returned from a row.
 LLVM_TYPES: dict[str, str] = {
     "pred": "i1", "cc": "i1",
-    "b8": "i8", "u8": "i8", "s8": "i8",
+    "b8": "i8", "u8": "i8", "s8": "i8", "e2m1x2": "i8",
     "b16": "i16", "u16": "i16", "s16": "i16", "f16": "i16", "bf16": "i16", "e4m3x2": "i16", "e5m2x2": "i16",
+    "e2m3x2": "i16", "e3m2x2": "i16", "ue8m0x2": "i16",
     "b32": "i32", "u32": "i32", "s32": "i32", "f16x2": "i32", "bf16x2": "i32", "tf32": "i32",
     "u16x2": "i32", "s16x2": "i32",
     "b64": "i64", "u64": "i64", "s64": "i64", "f32x2": "i64", "b128": "i128",

@@ -45,6 +45,10 @@ TYPES = frozenset(
         "s16x2",
         "e4m3x2",
         "e5m2x2",
+        "e2m1x2",
+        "e2m3x2",
+        "e3m2x2",
+        "ue8m0x2",
     ]
 )
 _WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}

@@ -59,6 +59,12 @@ SPECIAL_REGISTERS: dict[str, SpecialRegister] = {
         SpecialRegister("%reserved_smem_offset_begin", "b32", "launch", "Where the reserved shared memory begins."),
         SpecialRegister("%reserved_smem_offset_end", "b32", "launch", "Where the reserved shared memory ends."),
         SpecialRegister("%reserved_smem_offset_cap", "b32", "launch", "Bytes of reserved shared memory in use."),
+        *(
+            SpecialRegister(f"%reserved_smem_offset_{n}", "b32", "launch", "An offset in the reserved shared memory.")
+            for n in (0, 1)
+        ),
+        *(SpecialRegister(f"%pm{n}", "u32", "launch", "A performance counter, not set up.") for n in range(8)),
+        *(SpecialRegister(f"%pm{n}_64", "u64", "launch", "A performance counter of 64 bits.") for n in range(8)),
         SpecialRegister("%current_graph_exec", "u64", "launch", "The graph being run; 0 outside one."),
         *(
             SpecialRegister(f"%envreg{n}", "b32", "launch", "Set by the driver for cooperative launches.")

@@ -8,6 +8,7 @@ from functools import lru_cache
 from emulator.isa.atomics import atomic_of
 from emulator.isa.form import Form, Row
 from emulator.isa.notation import Position, element_type
+from emulator.isa.refused import refusal_of
 from emulator.isa.rows import ROWS
 from emulator.syntax.nodes import Instruction, Operand, PairOperand, Problem, VectorOperand
 
@@ -26,13 +27,14 @@ def lookup(instruction: Instruction) -> Form | Problem:
     form = find(instruction.opcode, instruction.modifiers, tuple(_shape(o) for o in instruction.operands))
     if isinstance(form, Form):
         return form
-    return Problem(
-        f"{instruction.form} is not supported" if form else f"the instruction '{instruction.opcode}' is not supported",
-        instruction.line,
-        instruction.location,
-        instruction.form,
-        form or None,
-    )
+    refusal = refusal_of(instruction.opcode, instruction.modifiers)
+    if refusal is not None:
+        message, help = f"{instruction.form} is not supported: {refusal.reason}", refusal.instead
+    elif form:
+        message, help = f"{instruction.form} is not supported", form
+    else:
+        message, help = f"the instruction '{instruction.opcode}' is not supported", ""
+    return Problem(message, instruction.line, instruction.location, instruction.form, help or None)
 
 
 def supported(opcode: str) -> tuple[str, ...]:

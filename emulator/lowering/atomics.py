@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from emulator.analysis.shapes import Shape
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
@@ -10,6 +12,9 @@ from emulator.lowering.access import Access
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.emitter import LIKELY, Emitter
 from emulator.lowering.memory import Mask, MemoryLowering
+
+# Which temporaries hold operands and results; vectors have up to eight of each.
+_OPERANDS, _RESULTS = 8, 16
 
 
 class AtomicLowering:
@@ -22,19 +27,22 @@ class AtomicLowering:
 
     def lower(
         self, form: Form, access: Access, shape: Shape, operands: list[Value], mask: Mask, site: int, used: bool
-    ) -> Value | None:
-        """Updates memory; the old values, one a lane, where they are used."""
+    ) -> list[Value]:
+        """Updates memory, the elements of a vector one after the other; the old values where they are used.
+
+        `operands` are one value an element, or for one element what stands behind the address.
+        """
         emitter, width = self.emitter, self.width
         pointers = self._host_pointers(access, shape, mask, site)
         places = emitter.temporary("ptr", width)
         emitter.emit(f"store <{width} x ptr> {pointers}, ptr {places}, align 64")
         stored: list[str] = []
         for index, operand in enumerate(operands):
-            memory = emitter.temporary(operand.type, width, tag=2 + index)
+            memory = emitter.temporary(operand.type, width, tag=_OPERANDS + index)
             if operand.lanes:
                 emitter.emit(f"store {operand}, ptr {memory}, align 64")
             stored.append(memory)
-        result = emitter.temporary(access.llvm_type, width, tag=5)
+        results = [emitter.temporary(access.llvm_type, width, tag=_RESULTS + part) for part in range(access.count)]
         before, loop, after = emitter.label, emitter.new_label("atomic"), emitter.new_label("after_atomic")
         emitter.branch(loop)
         emitter.place(loop)
@@ -47,10 +55,15 @@ class AtomicLowering:
         place = emitter.put(f"getelementptr ptr, ptr {places}, i{width} {lane}")
         pointer = emitter.put(f"load ptr, ptr {place}")
         scalars = [self._element(operand, memory, lane) for operand, memory in zip(operands, stored, strict=True)]
-        old = self._update(form, access, pointer, scalars)
-        if used:
-            target = emitter.put(f"getelementptr {old.type}, ptr {result}, i{width} {lane}")
-            emitter.emit(f"store {old}, ptr {target}")
+        for part, result in enumerate(results):
+            place = pointer
+            if part:
+                place = emitter.put(f"getelementptr i8, ptr {pointer}, i64 {part * access.element}")
+            mine = scalars if access.count == 1 else [scalars[part]]
+            old = self._update(form, replace(access, count=1), place, mine)
+            if used:
+                target = emitter.put(f"getelementptr {old.type}, ptr {result}, i{width} {lane}")
+                emitter.emit(f"store {old}, ptr {target}")
         less = emitter.put(f"sub i{width} {left}, 1")
         emitter.emit(f"{rest} = and i{width} {left}, {less}")
         more = emitter.put(f"icmp ne i{width} {rest}, 0")
@@ -58,9 +71,9 @@ class AtomicLowering:
         emitter.branch_if(more, loop, after)
         emitter.place(after)
         if not used:
-            return None
-        load = f"load <{width} x {access.llvm_type}>, ptr {result}, align 64"
-        return emitter.value(load, access.llvm_type, width)
+            return []
+        type = access.llvm_type
+        return [emitter.value(f"load <{width} x {type}>, ptr {result}, align 64", type, width) for result in results]
 
     def _element(self, operand: Value, memory: str, lane: str) -> Value:
         if not operand.lanes:

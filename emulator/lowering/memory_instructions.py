@@ -78,6 +78,11 @@ def names_of(operand: Operand) -> list[str]:
     return [o.name for o in flatten((operand,)) if isinstance(o, RegisterOperand)]
 
 
+def without_policy(instruction: Instruction) -> tuple[Operand, ...]:
+    """The operands without the cache policy that stands last where the form has a hint."""
+    return instruction.operands[:-1] if "L2::cache_hint" in instruction.modifiers else instruction.operands
+
+
 class MemoryInstructions:
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -190,14 +195,18 @@ class MemoryInstructions:
         count = destination_count(instruction)
         access = access_of(instruction)
         shape = self._address(instruction, count, access.space)
-        operands = [self._source(operand, access.llvm_type) for operand in instruction.operands[count + 1 :]]
+        sources = flatten(without_policy(instruction)[count + 1 :])
+        targets = flatten(instruction.operands[:count])
+        if access.count > 1 and not len(sources) == access.count == len(targets or sources):
+            raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
+        operands = [self._source(operand, access.llvm_type) for operand in sources]
         site = self.context.sites.add(instruction, access.space, "atomic")
         self._observe("atomic", access, shape, mask, site, operands)
-        target = instruction.operands[0] if count else None
-        used = isinstance(target, RegisterOperand) and target.name in self.context.used
+        used = any(isinstance(target, RegisterOperand) and target.name in self.context.used for target in targets)
         old = self.atomics.lower(form, access, shape, operands, mask, site, used)
-        if old is not None and isinstance(target, RegisterOperand):
-            self.registers.write_value(target.name, old, access.signed)
+        for target, value in zip(targets, old, strict=False):
+            if isinstance(target, RegisterOperand):
+                self.registers.write_value(target.name, value, access.signed)
 
     def _copy_async(self, instruction: Instruction, mask: Mask) -> None:
         """cp.async copies at once: commit and wait groups have nothing left to do."""

@@ -13,18 +13,11 @@ from emulator.lowering import abi
 from emulator.lowering.emitter import Emitter, IrScalars
 
 _AXES = {"x": 0, "y": 1, "z": 2}
+# What a kernel that runs alone on the emulated device sees; every other register of the table that is not read
+# from the launch is 0.
 _CONSTANTS = {
-    "%nsmid": 132, "%smid": 0, "%gridid": 1, "%nwarpid": 64, "%total_smem_size": 0, "%aggr_smem_size": 0,
+    "%nsmid": 132, "%gridid": 1, "%nwarpid": 64,
 }  # fmt: skip
-_CLUSTER_AXES = ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
-SPECIAL_REGISTERS = frozenset(
-    [f"%{root}.{axis}" for root in ("tid", "ntid", "ctaid", "nctaid", *_CLUSTER_AXES) for axis in "xyz"]
-    + ["%laneid", "%warpid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
-       "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi",
-       "%dynamic_smem_size", "%envreg0", "%envreg1", "%envreg2",
-       "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"]
-    + list(_CONSTANTS)
-)  # fmt: skip
 _LANE_MASKS: dict[str, Callable[[int], int]] = {
     "%lanemask_eq": lambda lane: 1 << lane,
     "%lanemask_le": lambda lane: (2 << lane) - 1,
@@ -114,7 +107,7 @@ class SpecialRegisters:
             # The halves of an address, the upper one first.
             half = 4 if name == "%envreg1" else 0
             return uniform("i32", self.context(name, "i32", abi.CONTEXT_WORKSPACE + half))
-        return uniform("i32", 0)
+        return uniform(special_shape(name, self.gang).type, 0)
 
     def _cluster(self, root: str, axis: str) -> Shape:
         """Where the block's cluster is in the grid, and the block in its cluster."""

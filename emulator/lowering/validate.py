@@ -13,9 +13,9 @@ from emulator.analysis.operands import destination_count, is_sink
 from emulator.analysis.rules import REGISTER_TYPES
 from emulator.isa.builder import BITS
 from emulator.isa.form import LLVM_TYPES, Form
+from emulator.isa.special import SPECIAL_REGISTERS
 from emulator.isa.table import lookup
 from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
-from emulator.lowering.special import SPECIAL_REGISTERS
 from emulator.syntax.nodes import (
     TYPE_SIZES,
     AddressOperand,
@@ -31,9 +31,9 @@ from emulator.syntax.nodes import (
 
 # What the operands of forms that the table leaves open must be: D and V registers or vectors to write and to read,
 # A an address, R a register or constant, S one that holds an address, P a predicate, Q a register for either, L a
-# label, T a branch table, ? marks what may be absent.
+# label, T a branch table, C a cache policy (where the form has a hint), ? marks what may be absent.
 _PATTERNS = {
-    "ld": "DA", "ldu": "DA", "st": "AV", "atom": "DARR?", "red": "AR", "cvta": "DR", "isspacep": "QR",
+    "ld": "DA", "ldu": "DA", "st": "AV", "atom": "DAV", "atom.cas": "DARR", "red": "AV", "cvta": "DR", "isspacep": "QR",
     "bra": "L", "brx": "RT", "ret": "", "exit": "", "trap": "", "brkpt": "", "membar": "", "fence": "",
     "nanosleep": "R", "pmevent": "R", "griddepcontrol": "", "setmaxnreg": "R",
     "prefetch": "A", "prefetchu": "A", "discard": "AR", "applypriority": "AR",
@@ -120,6 +120,8 @@ class _Checker:
         opcode, modifiers = item.opcode, item.modifiers
         if opcode in ("bar", "barrier"):
             return "bar." + next((part for part in _BARRIER_PARTS if part in modifiers), "")
+        if opcode == "atom" and "cas" in modifiers:
+            return "atom.cas"
         if opcode == "wmma":
             return f"wmma.{modifiers[0]}"
         if opcode == "cp":
@@ -127,6 +129,8 @@ class _Checker:
         return opcode
 
     def _pattern(self, item: Instruction, pattern: str) -> None:
+        if item.opcode != "cp" and "L2::cache_hint" in item.modifiers:
+            pattern += "C"
         kinds = pattern.replace("?", "")
         optional = pattern.count("?")
         operands = item.operands
@@ -159,6 +163,8 @@ class _Checker:
             self._readable(operand, "pred")
         elif kind in "RS":
             self._readable(operand, type, wider=True)
+        elif kind == "C":
+            self._readable(operand, "b64")
         elif not isinstance(operand, SymbolOperand):
             raise _Bad(f"{item.form} needs the name of a {'label' if kind == 'L' else 'list of targets'}")
         elif kind == "T" and operand.name not in self.flat.tables:
@@ -186,7 +192,7 @@ class _Checker:
             return
         wanted = 1 if type == "pred" else 8 * TYPE_SIZES[type]
         # Bytes live in wider registers everywhere.
-        if bits == wanted or (bits > wanted > 1 and (wider or wanted == 8)):
+        if bits == wanted or (bits > wanted > 1 and (wider or wanted == 8 or register in SPECIAL_REGISTERS)):
             return
         raise _Bad(f"the register {register} has {bits} bits where .{type} is needed")
 

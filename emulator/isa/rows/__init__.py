@@ -14,6 +14,7 @@ from emulator.isa.rows import (
     matrix,
     memory,
     move,
+    narrow,
     warp,
 )
 
@@ -25,6 +26,7 @@ ROWS = (
     *bits.ROWS,
     *move.ROWS,
     *convert.ROWS,
+    *narrow.ROWS,
     *memory.ROWS,
     *atomic.ROWS,
     *warp.ROWS,

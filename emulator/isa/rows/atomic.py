@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from emulator.isa.form import Row, row
 
-_ORDER = "{.(relaxed|acquire|release|acq_rel)}{.(cta|cluster|gpu|sys)}{.(global|shared|shared::cta|shared::cluster)}"
-_REDUCTION_ORDER = "{.(relaxed|release)}{.(cta|cluster|gpu|sys)}{.(global|shared|shared::cta|shared::cluster)}"
+_SPACE = "{.(global|shared|shared::cta|shared::cluster)}"
+_SCOPE = "{.(cta|cluster|gpu|sys)}"
+_ORDER = "{.(relaxed|acquire|release|acq_rel)}" + _SCOPE
+_REDUCTION_ORDER = "{.(relaxed|release)}" + _SCOPE
+_HINT = "{.L2::cache_hint}"
 
 # (operation, what follows it, meaning)
 _BOTH = (
@@ -16,15 +19,27 @@ _BOTH = (
     ("(min|max)", ".(u32|s32|u64|s64)", "The smaller or larger of old and b."),
     ("(inc|dec)", ".u32", "Counts up to b and then from 0, or down to 0 and then from b."),
 )
+# Of vectors in global memory; each element is updated apart.
+_VECTORS = (
+    ("add", ".(v2|v4).f32", "old + b of each element; flushes subnormal numbers."),
+    ("(add|min|max)", ".noftz.(v2|v4|v8).(f16|bf16)", "The sum, the smaller or the larger of each element."),
+    ("(add|min|max)", ".noftz.(v2|v4).(f16x2|bf16x2)", "The sum, the smaller or the larger of each half."),
+)
 
 
 def _rows() -> tuple[Row, ...]:
     result = []
     for operation, kinds, meaning in _BOTH:
-        result.append(row(f"atom{_ORDER}.{operation}{kinds} …", f"d = old; memory gets: {meaning}", kind="atomic"))
-        result.append(row(f"red{_REDUCTION_ORDER}.{operation}{kinds} …", f"Memory gets: {meaning}", kind="atomic"))
-    result.append(row(f"atom{_ORDER}.exch.(b32|b64) …", "d = old; memory gets b.", kind="atomic"))
-    result.append(row(f"atom{_ORDER}.cas.(b16|b32|b64) …", "d = old; memory gets c where old = b.", kind="atomic"))
+        tail = f".{operation}{_HINT}{kinds} …"
+        result.append(row(f"atom{_ORDER}{_SPACE}{tail}", f"d = old; memory gets: {meaning}", kind="atomic"))
+        result.append(row(f"red{_REDUCTION_ORDER}{_SPACE}{tail}", f"Memory gets: {meaning}", kind="atomic"))
+    for operation, kinds, meaning in _VECTORS:
+        tail = f".{operation}{_HINT}{kinds} …"
+        result.append(row(f"atom{_ORDER}{{.global}}{tail}", f"d = old; memory gets: {meaning}", kind="atomic"))
+        result.append(row(f"red{_REDUCTION_ORDER}{{.global}}{tail}", f"Memory gets: {meaning}", kind="atomic"))
+    exchange, swap = "d = old; memory gets b.", "d = old; memory gets c where old = b."
+    result.append(row(f"atom{_ORDER}{_SPACE}.exch{_HINT}.(b32|b64|b128) …", exchange, kind="atomic"))
+    result.append(row(f"atom{_ORDER}{_SPACE}.cas.(b16|b32|b64|b128) …", swap, kind="atomic"))
     return tuple(result)
 
 

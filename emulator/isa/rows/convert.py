@@ -115,7 +115,8 @@ def _float_to_float(x: Lanes, f: Form, a: Value) -> Value:
         a = x.saturate(a)
     if target in _HALF:
         if a.type == "float":
-            return from_single(x, a, target, _rounding(f))
+            bits = from_single(x, a, target, _rounding(f))
+            return _finite_half(x, bits, target) if f.has("satfinite") else bits
         bits = from_double(x, a, target, _rounding(f))
         return x.select(x.is_nan(a), narrowed_nan(x, a, target), bits)
     if target == "f64":
@@ -158,9 +159,17 @@ def _to_pair(x: Lanes, f: Form, a: Value, b: Value) -> Value:
     for value in (b, a):
         if f.has("relu"):
             value = _relu(x, value)
-        parts.append(from_single(x, value, kind, _rounding(f)))
+        bits = from_single(x, value, kind, _rounding(f))
+        parts.append(_finite_half(x, bits, kind) if f.has("satfinite") else bits)
     low, high = parts
     return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
+
+
+def _finite_half(x: Lanes, bits: Value, kind: str) -> Value:
+    """`.satfinite`: an infinity becomes the largest finite number of its sign."""
+    infinity = x.const("i16", 0x7C00 if kind == "f16" else 0x7F80)
+    infinite = x.icmp("eq", x.and_(bits, x.const("i16", 0x7FFF)), infinity)
+    return x.select(infinite, x.sub(bits, x.const("i16", 1)), bits)
 
 
 def _to_tf32(x: Lanes, f: Form, a: Value) -> Value:
@@ -181,68 +190,6 @@ def _to_tf32(x: Lanes, f: Form, a: Value) -> Value:
         over = x.icmp("uge", magnitude, x.const("i32", 0x7F800000))
         result = x.select(over, x.sub(result, x.const("i32", 0x2000)), result)
     return result if f.has("rna") else x.select(x.is_nan(a), x.const("i32", 0x7FFFE000), result)
-
-
-# (exponent bias, fraction bits, bits of the largest finite number, bits of NaN)
-_FP8 = {"e4m3": (7, 3, 0x7E, 0x7F), "e5m2": (15, 2, 0x7B, 0x7F)}
-
-
-def _to_fp8(x: Lanes, a: Value, kind: str, relu: bool) -> Value:
-    """Eight bits (in an i32) nearest to a float, clamped to the largest finite number."""
-    bias, fraction, largest, nan = _FP8[kind]
-    bits = x.bitcast(a, "i32")
-    magnitude = x.and_(bits, x.const("i32", 0x7FFFFFFF))
-    drop = 23 - fraction
-    odd = x.and_(x.lshr(magnitude, x.const("i32", drop)), x.const("i32", 1))
-    rounded = x.add(magnitude, x.add(x.const("i32", (1 << (drop - 1)) - 1), odd))
-    rebased = x.sub(x.lshr(rounded, x.const("i32", drop)), x.const("i32", (127 - bias) << fraction))
-    # Below the smallest normal number: adding 2²³ quanta leaves the rounded number of quanta in the low bits.
-    quanta = x.const("float", 2.0 ** (23 + 1 - bias - fraction))
-    raised = x.bitcast(x.binary("fadd", x.bitcast(magnitude, "float"), quanta), "i32")
-    small = x.and_(raised, x.const("i32", 0xFF))
-    tiny = x.icmp("ult", magnitude, x.const("i32", (127 + 1 - bias) << 23))
-    code = x.smin(x.select(tiny, small, rebased), x.const("i32", largest))
-    code = x.or_(code, x.lshr(x.and_(bits, x.const("i32", 1 << 31)), x.const("i32", 24)))
-    if relu:
-        code = x.select(x.icmp("slt", bits, x.const("i32", 0)), x.const("i32", 0), code)
-    return x.select(x.is_nan(a), x.const("i32", nan), code)
-
-
-def _to_fp8_pair(x: Lanes, f: Form, a: Value, b: Value | None = None) -> Value:
-    kind = f.types[0].removesuffix("x2")
-    source = f.types[1].removesuffix("x2")
-    if b is None:
-        low_bits, high_bits = x.cast(a, "trunc", "i16"), x.cast(x.lshr(a, x.const("i32", 16)), "trunc", "i16")
-        low, high = to_single(x, low_bits, source), to_single(x, high_bits, source)
-    else:
-        low, high = b, a
-    first, second = (_to_fp8(x, value, kind, f.has("relu")) for value in (low, high))
-    return x.cast(x.or_(first, x.shl(second, x.const("i32", 8))), "trunc", "i16")
-
-
-def _from_fp8_pair(x: Lanes, f: Form, a: Value) -> Value:
-    """Two eight-bit numbers as float16, which holds each of them exactly."""
-    kind = f.types[1].removesuffix("x2")
-    parts = []
-    for shift in (0, 8):
-        code = x.and_(x.lshr(a, x.const("i16", shift)), x.const("i16", 0xFF))
-        sign = x.shl(x.and_(code, x.const("i16", 0x80)), x.const("i16", 8))
-        magnitude = x.and_(code, x.const("i16", 0x7F))
-        if kind == "e5m2":
-            half = x.shl(magnitude, x.const("i16", 8))
-            nan = x.icmp("ugt", magnitude, x.const("i16", 0x7C))
-        else:
-            # As float16 bits with the exponent off by 8: times 2⁸ sets it right, subnormal numbers too.
-            raw = x.bitcast(x.shl(magnitude, x.const("i16", 7)), "half")
-            scaled = x.binary("fmul", x.cast(raw, "fpext", "float"), x.const("float", 256.0))
-            half = x.bitcast(x.cast(scaled, "fptrunc", "half"), "i16")
-            nan = x.icmp("eq", magnitude, x.const("i16", 0x7F))
-        value = x.select(nan, x.const("i16", 0x7FFF), x.or_(half, sign))
-        if f.has("relu"):
-            value = x.select(x.and_(x.icmp("ne", sign, x.const("i16", 0)), x.not_(nan)), x.const("i16", 0), value)
-        parts.append(value)
-    low, high = parts
-    return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
 
 
 _I = "(u8|u16|u32|u64|s8|s16|s32|s64)"
@@ -276,6 +223,11 @@ ROWS = (
     row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f32.f64 d, a", "Narrowed.", _float_to_float),
     row(f"cvt.{_ROUND}{{.ftz}}{{.sat}}.f16.f32 d, a", "Narrowed.", _float_to_float),
     row(f"cvt.{_ROUND}{{.sat}}.f16.f64 d, a", "Narrowed.", _float_to_float),
+    row(
+        "cvt.(rn|rz){.relu}.satfinite.(f16|bf16).f32 d, a",
+        "Narrowed and clamped to the largest finite number; `.relu`: at least 0.",
+        _float_to_float,
+    ),
     row("cvt.(rn|rz).relu.(f16|bf16).f32 d, a", "Narrowed; negative numbers become 0.", _float_to_float),
     row(f"cvt.{_ROUND}.bf16.(f32|f64|f16) d, a", "Narrowed.", _float_to_float),
     row(f"cvt.{_ROUND}.f16.bf16 d, a", "Converted; range and precision differ both ways.", _float_to_float),
@@ -283,12 +235,11 @@ ROWS = (
     row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f64.f64 d, a", _COPIED, _float_to_float),
     row(f"cvt{{.{_INTEGRAL}}}{{.sat}}.f16.f16 d, a", _COPIED, _float_to_float),
     row(f"cvt{{.{_INTEGRAL}}}.bf16.bf16 d, a", _COPIED, _float_to_float),
-    row("cvt.(rn|rz){.relu}.(f16x2|bf16x2).f32 d, a, b", "b into the lower half, a into the upper.", _to_pair),
+    row(
+        "cvt.(rn|rz){.relu}{.satfinite}.(f16x2|bf16x2).f32 d, a, b",
+        "b into the lower half, a into the upper; `.satfinite`: clamped to the largest finite number.",
+        _to_pair,
+    ),
     row("cvt.rna{.satfinite}.tf32.f32 d, a", "10 bits of fraction, ties away from zero.", _to_tf32),
     row("cvt.(rn|rz){.satfinite}{.relu}.tf32.f32 d, a", "10 bits of fraction.", _to_tf32),
-    row(
-        "cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f32 d, a, b", "b into the lower byte, a into the upper.", _to_fp8_pair
-    ),
-    row("cvt.rn.satfinite{.relu}.(e4m3x2|e5m2x2).f16x2 d, a", "Each half into its byte.", _to_fp8_pair),
-    row("cvt.rn{.relu}.f16x2.(e4m3x2|e5m2x2) d, a", "Each byte into its half.", _from_fp8_pair),
 )

@@ -6,6 +6,7 @@ from typing import cast
 
 from emulator.isa.approximate import quick
 from emulator.isa.form import Form, Row, row
+from emulator.isa.half import to_single
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rounding import Rounding
 
@@ -112,6 +113,18 @@ def _extreme(x: Lanes, f: Form, a: Value, b: Value, c: Value | None = None) -> V
     return result if c is None else extreme(x, f, result, c)
 
 
+def _extreme_magnitude(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
+    return _extreme(x, f, x.fabs(a), x.fabs(b), x.fabs(c))
+
+
+def _mixed(x: Lanes, f: Form, *operands: Value) -> Value:
+    """add, sub or fma in single precision of half operands, the last one a single."""
+    wide = [to_single(x, operand, f.type) for operand in operands[:-1]]
+    if f.opcode == "fma":
+        return x.fma(wide[0], wide[1], operands[-1], _rounding(f), sat=f.has("sat"))
+    return (x.fadd if f.opcode == "add" else x.fsub)(wide[0], operands[-1], _rounding(f), sat=f.has("sat"))
+
+
 def _testp(x: Lanes, f: Form, a: Value) -> Value:
     infinity = x.const_bits(a.type, 0x7F800000 if a.type == "float" else 0x7FF0000000000000)
     smallest = x.const(a.type, 2.0 ** (-126 if a.type == "float" else -1022))
@@ -168,6 +181,15 @@ ROWS = (
             _alu(f"{opcode}.{_R}.f64 d, a, b, c", "d = a·b + c, rounded once.", _fma),
         )
     ),
+    *(
+        row(
+            f"{opcode}{{.{_R}}}{{.sat}}.f32.(f16|bf16) d, a, b:f32",
+            f"{word} in single precision, rounded once.",
+            _mixed,
+        )
+        for opcode, word in (("add", "a + b"), ("sub", "a − b"))
+    ),
+    row(f"fma.{_R}{{.sat}}.f32.(f16|bf16) d, a, b, c:f32", "a·b + c in single precision, rounded once.", _mixed),
     row(f"fma.{_R}{{.ftz}}.f32x2 d, a, b, c", "d = a·b + c of two singles, each rounded once.", _single_pair),
     _alu(f"div.{_R}{{.ftz}}.f32 d, a, b", "d = a / b, rounded once.", _div),
     _alu(f"div.{_R}.f64 d, a, b", "d = a / b, rounded once.", _div),
@@ -205,6 +227,11 @@ ROWS = (
                 f"{opcode}{{.ftz}}{{.NaN}}.xorsign.abs.f32 d, a, b",
                 f"The {word} magnitude, with the product's sign.",
                 _extreme,
+            ),
+            _alu(
+                f"{opcode}{{.ftz}}{{.NaN}}.abs.f32 d, a, b, c",
+                f"The {word} magnitude of three.",
+                _extreme_magnitude,
             ),
             _alu(f"{opcode}.f64 d, a, b", f"The {word}; a NaN only if both are.", _extreme),
         )

@@ -14,6 +14,8 @@ from emulator.isa.rows.floating import extreme
 Half = Callable[[Lanes, Form, str, tuple[Value, ...]], Value]
 
 
+# The NaN that stands for elements outside a tensor.
+OUTSIDE = 0xFFFF
 # Below this magnitude a float16 result is tiny: it would round below 2⁻¹⁴ with an unbounded exponent.
 _TINY = 2.0**-14 - 2.0**-26
 
@@ -41,6 +43,10 @@ def _fma(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
         bits = x.select(x.icmp("slt", bits, x.const("i16", 0)), x.const("i16", 0), bits)
     if f.has("sat"):
         bits = from_single(x, x.saturate(to_single(x, bits, kind)), kind)
+    if f.has("oob"):
+        outside = x.const("i16", OUTSIDE)
+        factor = x.or_(x.icmp("eq", operands[0], outside), x.icmp("eq", operands[1], outside))
+        bits = x.select(factor, x.const("i16", 0), bits)
     return _flush_tiny(x, f, bits, exact)
 
 
@@ -92,6 +98,13 @@ def _rows() -> tuple[Row, ...]:
     result.append(row(f"fma.rn{{.ftz}}{{.sat}}.{half} d, a, b, c", "d = a·b + c, rounded once.", fma))
     result.append(row(f"fma.rn{{.ftz}}.relu.{half} d, a, b, c", "a·b + c, rounded once; negative becomes 0.", fma))
     result.append(row(f"fma.rn{{.relu}}.{brain} d, a, b, c", "d = a·b + c, rounded once; `.relu`: at least 0.", fma))
+    result.append(
+        row(
+            f"fma.rn.oob{{.relu}}.({half[1:-1]}|{brain[1:-1]}) d, a, b, c",
+            "a·b + c, rounded once; 0 where a factor is the NaN of elements outside a tensor.",
+            fma,
+        )
+    )
     for opcode, word in (("abs", "|a|"), ("neg", "−a")):
         result.append(row(f"{opcode}{{.ftz}}.{half} d, a", f"{word}.", sign))
         result.append(row(f"{opcode}.{brain} d, a", f"{word}.", sign))

@@ -122,9 +122,12 @@ def _vabsdiff(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
     """Absolute differences of the packed fields, each in place, or summed with c (`.add`)."""
     length = 8 if f.opcode.endswith("4") else 16
     total = c if f.has("add") else x.const("i32", 0)
+    most = (1 << (length - int(f.types[0][0] == "s"))) - 1
     for position in range(0, 32, length):
         p, q = (_field(x, v, position, length, kind) for v, kind in zip((a, b), f.types[1:], strict=True))
         distance = x.sub(x.smax(p, q), x.smin(p, q))
+        if f.has("sat"):
+            distance = x.smin(distance, x.const("i32", most))
         if not f.has("add"):
             distance = x.shl(x.and_(distance, x.const("i32", (1 << length) - 1)), x.const("i32", position))
         total = x.add(total, distance)
@@ -199,8 +202,8 @@ ROWS = (
     ),
     *(
         row(
-            f"vabsdiff{n}.(u32|s32).(u32|s32).(u32|s32){{.add}} d:b32, a:b32, b:b32, c:b32",
-            f"|a − b| of each of {n} packed fields; `.add` sums them and c.",
+            f"vabsdiff{n}.(u32|s32).(u32|s32).(u32|s32){{.(add|sat)}} d:b32, a:b32, b:b32, c:b32",
+            f"|a − b| of each of {n} packed fields; `.add` sums them and c, `.sat` clamps each.",
             _vabsdiff,
         )
         for n in (2, 4)

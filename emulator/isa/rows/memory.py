@@ -34,6 +34,8 @@ ROWS = (
         "Loads with the given ordering among the threads of the scope.",
         kind="memory",
     ),
+    row(f"ld.mmio.relaxed.sys{{.global}}{_VECTOR}.{_TYPE} …", "Loads from memory of a device, once.", kind="memory"),
+    row(f"st.mmio.relaxed.sys{{.global}}{_VECTOR}.{_TYPE} …", "Stores to memory of a device, once.", kind="memory"),
     row(f"ldu{{.global}}{_VECTOR}.{_TYPE} …", "Loads from an address that is the same across the warp.", kind="memory"),
     row(
         f"st{{.weak}}{_SPACE}{{.(wb|cg|cs|wt)}}{_EVICT}{_L2}{_VECTOR}.{_TYPE} …",

@@ -131,6 +131,23 @@ def _redux(x: Lanes, f: Form, active: Value, a: Value, members: Value) -> Value:
     return total
 
 
+def _redux_float(x: Lanes, f: Form, active: Value, a: Value, members: Value) -> Value:
+    """min or max of singles; NaNs are left out unless `.NaN` is given, and −0 < +0."""
+    name = f"llvm.{'maximum' if f.has('max') else 'minimum'}{'' if f.has('NaN') else 'num'}"
+    # What changes nothing: a NaN where NaNs are left out, else the infinity at the other end.
+    infinity = 0xFF800000 if f.has("max") else 0x7F800000
+    identity = x.const_bits("float", infinity if f.has("NaN") else 0x7FFFFFFF)
+    a = x.splat(x.fabs(a) if f.has("abs") else a)
+    here = _taking_part(x, active, members)
+    total: Value | None = None
+    for lane in range(WARP):
+        taken = x.icmp("ne", x.and_(here, x.const("i32", 1 << lane)), x.const("i32", 0))
+        value = x.select(taken, from_lane(x, a, lane), identity)
+        total = value if total is None else x.call(name, total, value)
+    assert total is not None
+    return x.canonical(total)
+
+
 def _activemask(x: Lanes, f: Form, active: Value) -> Value:
     return mask_word(x, active)
 
@@ -173,6 +190,12 @@ ROWS = (
         kind="warp",
     ),
     row("redux.sync.(and|or|xor).b32 d, a, m:b32", "The bitwise combination of the members' a.", _redux, kind="warp"),
+    row(
+        "redux.sync.(min|max){.abs}{.NaN}.f32 d, a, m:b32",
+        "The least or greatest a (or magnitude) of the members; a NaN if all are, or with `.NaN` if one is.",
+        _redux_float,
+        kind="warp",
+    ),
     row("activemask.b32 d", "The word of active lanes.", _activemask, kind="warp"),
     row("elect.sync d:b32|p:pred, m:b32", "The lowest member, and whether this lane is it.", _elect, kind="warp"),
 )

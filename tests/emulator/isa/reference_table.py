@@ -9,12 +9,15 @@ from emulator.isa import Form
 from .reference_conversions import cvt
 from .references import (
     Float,
+    OneKind,
     Reference,
     floating,
     flushed,
+    infinity,
     nan_of,
     number,
     pairwise,
+    rounded,
     signed,
     width,
 )
@@ -283,6 +286,8 @@ def _slct(f: Form, a: int, b: int, c: int) -> int:
 
 def _extreme(f: Form, *bits: int) -> int:
     kind = f.type
+    if f.has("abs") and not f.has("xorsign"):
+        bits = tuple(v & ~(1 << width(kind) - 1) for v in bits)
     if len(bits) == 3:
         return _extreme(f, _extreme(f, bits[0], bits[1]), bits[2])
     a, b = (flushed(f, Float(kind, v)) for v in bits)
@@ -297,6 +302,15 @@ def _extreme(f: Form, *bits: int) -> int:
         order = sorted((a, b), key=lambda v: _rank(v, magnitude))
         chosen = order[0 if f.opcode == "min" else 1].bits
     return chosen & ~sign_bit | sign if f.has("xorsign") else chosen
+
+
+def _mixed(f: Form, *bits: int) -> int:
+    """Single precision arithmetic on half operands, which single precision holds exactly."""
+    wide = []
+    for a in (Float(f.type, v) for v in bits[:-1]):
+        exact = 0x7FFFFFFF if a.nan else infinity("f32", a.negative) if a.infinite else None
+        wide.append(rounded("f32", a.value, "rn", a.negative) if exact is None else exact)
+    return floating(OneKind(f, "f32"), *wide, bits[-1])  # type: ignore[arg-type]
 
 
 def _rank(a: Float, magnitude: bool) -> int:
@@ -349,6 +363,8 @@ def _vabsdiff(f: Form, a: int, b: int, c: int) -> int:
             for v, kind in zip((a, b), f.types[1:], strict=True)
         )
         distance = abs(p - q)
+        if f.has("sat"):
+            distance = min(distance, (1 << size - int(f.types[0][0] == "s")) - 1)
         total += distance if f.has("add") else (distance & (1 << size) - 1) << at
     return total & 0xFFFFFFFF
 
@@ -378,6 +394,8 @@ def reference(form: Form) -> Reference | None:
         return _carry
     kind = form.type
     element = kind.removesuffix("x2")
+    if form.types[0] == "f32" and element in ("f16", "bf16"):
+        return _mixed
     found: Reference | None = None
     if element in ("f16", "bf16", "f32", "f64"):
         if form.opcode in ("min", "max"):

@@ -174,6 +174,8 @@ def floating(f: Form, *bits: int) -> int:
         return finished(f, kind, total, a.negative if both else minus_zero)
     if operation in ("mul", "fma"):
         a, b = values[:2]
+        if f.has("oob") and 0xFFFF in bits[:2]:
+            return 0
         negative = a.negative != b.negative
         order = [values[0], values[2], values[1]] if operation == "fma" else values
         if any(v.nan for v in values):
@@ -230,7 +232,7 @@ def pairwise(reference: Reference) -> Reference:
     def apply(f: Form, *bits: int) -> int:
         kind = f.type.removesuffix("x2")
         part = 32 if f.type == "f32x2" else 16
-        one = _OneKind(f, kind)
+        one = OneKind(f, kind)
         mask = (1 << part) - 1
         low = reference(one, *(b & mask for b in bits))
         high = reference(one, *(b >> part & mask for b in bits))
@@ -240,7 +242,7 @@ def pairwise(reference: Reference) -> Reference:
     return apply
 
 
-class _OneKind:
+class OneKind:
     """A form seen as that of one element of its packed type."""
 
     def __init__(self, form: Form, kind: str) -> None:

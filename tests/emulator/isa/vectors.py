@@ -22,6 +22,7 @@ _BRAIN_EDGES = (
     0xFF7F, 0x7F80, 0xFF80, 0x7FC0, 0xFFC1, 0x7F81, 0x3F00, 0x3FC0, 0x4020, 0xC020, 0x3EAA, 0x5F00, 0x0002, 0x1F80,
 )  # fmt: skip
 
+_CODES = {"e4m3x2": 16, "e5m2x2": 16, "e2m3x2": 16, "e3m2x2": 16, "ue8m0x2": 16, "e2m1x2": 8}
 _LAYOUT = {"f16": (16, 5), "bf16": (16, 8), "f32": (32, 8), "f64": (64, 11)}
 
 
@@ -48,8 +49,10 @@ def edges(kind: str) -> np.ndarray:
     if kind in ("f16x2", "bf16x2"):
         part = edges(kind.removesuffix("x2")).astype("u4")
         return part | np.roll(part, 5) << np.uint32(16)
-    if kind in ("e4m3x2", "e5m2x2"):
-        return (np.arange(64) * 4 % 256 | (np.arange(64) * 4 + 3) % 256 << 8).astype("u2")
+    if kind in _CODES:
+        return (np.arange(64) * 4 % 256 | (np.arange(64) * 4 + 3) % 256 << 8).astype(
+            "u1" if _CODES[kind] == 8 else "u2"
+        )
     if kind == "f32x2":
         part = edges("f32").astype("u8")
         return part | np.roll(part, 7) << np.uint64(32)
@@ -87,7 +90,7 @@ def random_bits(kind: str, seed: int, count: int) -> np.ndarray:
     if kind == "f32x2":
         low, high = random_bits("f32", seed + 1000, count), random_bits("f32", seed + 2000, count)
         return low.astype("u8") | high.astype("u8") << np.uint64(32)
-    bits = 16 if kind in ("e4m3x2", "e5m2x2") else _integer_bits(kind)
+    bits = _CODES[kind] if kind in _CODES else _integer_bits(kind)
     raw = random.integers(0, 1 << 64, count, dtype="u8")
     short = raw >> (raw & np.uint64(63))  # every length equally likely
     return np.where(random.random(count) < 0.5, raw, short).astype(f"u{bits // 8}")
