@@ -281,14 +281,23 @@ class MemoryInstructions:
 
     def _isspacep(self, instruction: Instruction, mask: Mask) -> None:
         target, source = instruction.operands
-        tags = self.lanes.lshr(self.registers.typed(source, "i64"), self.lanes.const("i64", 56))
+        lanes, special = self.lanes, self.registers.special
+        address = self.registers.typed(source, "i64")
         space = instruction.modifiers[0].split("::")[0]
-        wanted = {"shared": SHARED_TAG >> 56, "local": LOCAL_TAG >> 56}.get(space, 0)
-        found = self.lanes.icmp("eq", tags, self.lanes.const("i64", wanted))
-        if instruction.modifiers[0] in ("shared", "shared::cta"):
-            found = self.lanes.and_(found, self._is_own(self.registers.typed(source, "i64")))
-        if space in ("const", "param"):
-            found = self.lanes.and_(found, self.lanes.const("i1", 0))
+        if space in ("shared", "local"):
+            tag = {"shared": SHARED_TAG, "local": LOCAL_TAG}[space] >> 56
+            found = lanes.icmp("eq", lanes.lshr(address, lanes.const("i64", 56)), lanes.const("i64", tag))
+            if instruction.modifiers[0] in ("shared", "shared::cta"):
+                found = lanes.and_(found, self._is_own(address))
+        else:
+            # Constants and parameters lie in the same arena as global memory.
+            found = lanes.const("i1", 0)
+            for base, size in special.spans_of("const" if space == "global" else space):
+                inside = lanes.icmp("ult", lanes.sub(address, base), lanes.const("i64", size))
+                found = lanes.or_(found, inside)
+            if space == "global":
+                plain = lanes.icmp("ult", address, lanes.const("i64", 1 << 56))
+                found = lanes.and_(plain, lanes.not_(found))
         assert isinstance(target, RegisterOperand)
         self.registers.write_value(target.name, found)
 

@@ -64,6 +64,18 @@ class SpecialRegisters:
         table = str(self.context("globals", "ptr", abi.CONTEXT_GLOBALS))
         return self._load_once(f"global {name}", "i64", table, 8 * index)
 
+    def spans_of(self, space: str) -> list[tuple[Value, int]]:
+        """Where constants ('const') or parameters ('param') lie in the arena: addresses and bytes."""
+        if space == "param":
+            end = max((p.offset + p.size for p in self.flat.entry.parameters), default=0)
+            names = [(p.name, end) for p in self.flat.entry.parameters[:1]]
+        else:
+            names = [(name, v.size) for name, v in self.flat.globals.items() if v.space == "const"]
+        return [(self._address_value(name), size) for name, size in names]
+
+    def _address_value(self, name: str) -> Value:
+        return Value(str(self.global_address(name)), "i64", 0)
+
     def is_parameter(self, name: str) -> bool:
         return name in self._parameters
 

@@ -85,16 +85,16 @@ class _Checker:
         if is_matrix_access(item):
             if not is_legal(item):
                 return Problem(f"{item.form} is not supported", item.line, item.location, item.form, LEGAL)
-            self._pattern(item, _PATTERNS[self._pattern_name(item)])
+            self._pattern(item, pattern_of(item) or "")
             return None
         form = lookup(item)
         if isinstance(form, Problem):
             return form
         if form.row.notation.positions is None:
-            name = self._pattern_name(item)
-            if name not in _PATTERNS:
+            pattern = pattern_of(item)
+            if pattern is None:
                 return Problem(f"{item.form} is not supported", item.line, item.location, item.form)
-            self._pattern(item, _PATTERNS[name])
+            self._pattern(item, pattern)
         else:
             self._row(item, form)
         return None
@@ -116,21 +116,7 @@ class _Checker:
 
     # Forms whose operands stand in the patterns above.
 
-    def _pattern_name(self, item: Instruction) -> str:
-        opcode, modifiers = item.opcode, item.modifiers
-        if opcode in ("bar", "barrier"):
-            return "bar." + next((part for part in _BARRIER_PARTS if part in modifiers), "")
-        if opcode == "atom" and "cas" in modifiers:
-            return "atom.cas"
-        if opcode == "wmma":
-            return f"wmma.{modifiers[0]}"
-        if opcode == "cp":
-            return "cp" if {"commit_group", "wait_group", "wait_all"} & set(modifiers) else "cp.async"
-        return opcode
-
     def _pattern(self, item: Instruction, pattern: str) -> None:
-        if item.opcode != "cp" and "L2::cache_hint" in item.modifiers:
-            pattern += "C"
         kinds = pattern.replace("?", "")
         optional = pattern.count("?")
         operands = item.operands
@@ -228,6 +214,27 @@ class _Checker:
                 raise _Bad(f"the register {operand.base} cannot hold an address")
         elif not self._known(operand.base):
             raise _Bad(f"'{operand.base}' is not defined")
+
+
+def pattern_of(item: Instruction) -> str | None:
+    """The pattern of the operands of a form that the table leaves open, None where there is none."""
+    name = _pattern_name(item.opcode, item.modifiers)
+    pattern = _PATTERNS.get(name)
+    if pattern is not None and name != "cp.async" and "L2::cache_hint" in item.modifiers:
+        pattern += "C"
+    return pattern
+
+
+def _pattern_name(opcode: str, modifiers: tuple[str, ...]) -> str:
+    if opcode in ("bar", "barrier"):
+        return "bar." + next((part for part in _BARRIER_PARTS if part in modifiers), "")
+    if opcode == "atom" and "cas" in modifiers:
+        return "atom.cas"
+    if opcode == "wmma":
+        return f"wmma.{modifiers[0]}"
+    if opcode == "cp":
+        return "cp" if {"commit_group", "wait_group", "wait_all"} & set(modifiers) else "cp.async"
+    return opcode
 
 
 def _flat(operands: tuple[Operand, ...]) -> list[Operand]:

@@ -116,12 +116,7 @@ class Instruction:
 
     @property
     def types(self) -> tuple[str, ...]:
-        found: list[str] = []
-        for part in reversed(self.modifiers):
-            if part not in TYPE_SIZES:
-                break
-            found.append(part)
-        return tuple(reversed(found))
+        return tuple(part for part in self.modifiers if part in TYPE_SIZES)
 
     @property
     def form(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from emulator.isa.approximate import quick
@@ -9,6 +10,7 @@ from emulator.isa.form import Form, Row, row
 from emulator.isa.half import to_single
 from emulator.isa.lanes import Lanes, Value
 from emulator.isa.rounding import Rounding
+from emulator.isa.upper import reciprocal, reciprocal_root, refined_root
 
 _R = "(rn|rz|rm|rp)"
 
@@ -64,25 +66,8 @@ def _sqrt(x: Lanes, f: Form, a: Value) -> Value:
     return x.sqrt(a, _rounding(f), f.has("ftz"))
 
 
-def _rsqrt(x: Lanes, f: Form, a: Value) -> Value:
-    """Two correctly rounded steps: 2⁻²³ relative, where the manual allows 2⁻²²·⁹."""
-    if f.has("ftz"):
-        a = x.flush(a)
-    return x.canonical(x.binary("fdiv", x.const(a.type, 1.0), x.call("llvm.sqrt", a)), a)
-
-
-def _upper_word(x: Lanes, a: Value) -> Value:
-    """The double with its lower 32 bits cleared."""
-    return x.bitcast(x.and_(x.bitcast(a, "i64"), x.const("i64", -(1 << 32))), "double")
-
-
-def _gross(x: Lanes, f: Form, a: Value) -> Value:
-    """rcp and rsqrt from the upper 32 bits of a double alone; the result has no lower bits either."""
-    a = _upper_word(x, x.flush(a))
-    if f.opcode == "rsqrt":
-        a = x.call("llvm.sqrt", a)
-    result = _upper_word(x, x.flush(x.binary("fdiv", x.const("double", 1.0), a)))
-    return x.select(x.is_nan(result), x.const_bits("double", 0x7FFFFFFF00000000), result)
+def _double(function: Callable[[Lanes, Value], Value]) -> Callable[..., Value]:
+    return lambda x, f, a: function(x, a)
 
 
 def _sign(x: Lanes, f: Form, a: Value) -> Value:
@@ -198,13 +183,15 @@ ROWS = (
     _alu(f"rcp.{_R}{{.ftz}}.f32 d, a", "d = 1/a, rounded once.", _rcp),
     _alu(f"rcp.{_R}.f64 d, a", "d = 1/a, rounded once.", _rcp),
     _alu("rcp.approx{.ftz}.f32 d, a", "d = 1/a within 1 ulp.", _quick),
-    _alu("rcp.approx.ftz.f64 d, a", "1/a from the upper half of a, in the upper half of d.", _gross),
+    _alu("rcp.approx.ftz.f64 d, a", "1/a from the upper half of a, in the upper half of d.", _double(reciprocal)),
     _alu(f"sqrt.{_R}{{.ftz}}.f32 d, a", "d = √a, rounded once.", _sqrt),
     _alu(f"sqrt.{_R}.f64 d, a", "d = √a, rounded once.", _sqrt),
     _alu("sqrt.approx{.ftz}.f32 d, a", "d = √a within 2⁻²³.", _quick),
     _alu("rsqrt.approx{.ftz}.f32 d, a", "d = 1/√a within 2⁻²²·⁹.", _quick),
-    _alu("rsqrt.approx.f64 d, a", "d = 1/√a.", _rsqrt),
-    _alu("rsqrt.approx.ftz.f64 d, a", "1/√a from the upper half of a, in the upper half of d.", _gross),
+    _alu("rsqrt.approx.f64 d, a", "d = 1/√a within 1 ulp.", _double(refined_root)),
+    _alu(
+        "rsqrt.approx.ftz.f64 d, a", "1/√a from the upper half of a, in the upper half of d.", _double(reciprocal_root)
+    ),
     _alu("sin.approx{.ftz}.f32 d, a", "sin a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _quick),
     _alu("cos.approx{.ftz}.f32 d, a", "cos a within 2⁻²⁰·⁵ for |a| ≤ 2π.", _quick),
     _alu("lg2.approx{.ftz}.f32 d, a", "log₂ a within 2⁻²².", _quick),

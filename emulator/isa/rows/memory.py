@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from emulator.isa.form import row
+from emulator.isa.form import Form, row
+from emulator.isa.lanes import Lanes, Value
 
 _TYPE = "(b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64)"
 _SPACE = "{.(global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func)}"
@@ -12,6 +13,13 @@ _PREFETCH = "{.(L2::64B|L2::128B|L2::256B)}"
 _VECTOR = "{.(v2|v4|v8)}"
 _SCOPE = "(cta|cluster|gpu|sys)"
 _SHARED = "(shared|shared::cta|shared::cluster)"
+
+_POLICIES = {"L2::evict_normal": 0x10, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x16}
+
+
+def _policy(x: Lanes, f: Form, a: Value | None = None) -> Value:
+    return x.const("i64", _POLICIES[f.pick(*f.modifiers[1:])] << 56 | 0xF << 52)
+
 
 ROWS = (
     row(
@@ -51,6 +59,13 @@ ROWS = (
     row("prefetch{.(global|local)}.(L1|L2) …", "Brings a line into a cache.", kind="memory"),
     row("prefetch.global.(L2::evict_last|L2::evict_normal) …", "Brings a line into the L2 cache.", kind="memory"),
     row("prefetchu.L1 …", "Brings a line into the uniform cache.", kind="memory"),
+    row(
+        "createpolicy.fractional.(L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged)"
+        "{.(L2::evict_first|L2::evict_unchanged)}.b64 d, a:f32?",
+        "How the L2 cache is to treat a fraction of the accesses, as an opaque word.",
+        _policy,
+    ),
+    row("createpolicy.cvt.L2.b64 d, a", "The policy of an access property.", lambda x, f, a: a),
     row("discard{.global}.L2 …", "Lets a line of the L2 cache be dropped unwritten.", kind="memory"),
     row("applypriority{.global}.L2::evict_normal …", "Resets a line's eviction priority.", kind="memory"),
     row(

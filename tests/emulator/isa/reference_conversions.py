@@ -22,6 +22,8 @@ def cvt(f: Form, *bits: int) -> int | None:
     if f.has("pack"):
         return _cvt_pack(f, *bits)
     target, source = f.types
+    if "ue8m0x2" in f.types:
+        return _cvt_packed(f, *bits)
     if source[0] in "us" and target[0] in "us":
         value = number(source, bits[0])
         if f.has("sat"):
@@ -130,11 +132,11 @@ def _exponent(f: Form, a: Float) -> int:
         return 255
     if a.infinite:
         return 254 if f.has("satfinite") else 255
-    code = (
-        next(e for e in range(256) if abs(a.value) <= Fraction(2) ** (e - 127) or (f.has("rz") and e == 255))
-        if f.has("rp")
-        else max([e for e in range(255) if Fraction(2) ** (e - 127) <= abs(a.value)], default=0)
-    )
+    size = abs(a.value)
+    if f.has("rp"):
+        code = next(e for e in range(256) if size <= Fraction(2) ** (e - 127))
+    else:
+        code = max([e for e in range(255) if Fraction(2) ** (e - 127) <= size], default=0)
     return min(code, 254) if f.has("satfinite") else code
 
 
