@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from filetests import Filetest, Launch, differences, emulate, filetests, on_gpu, problems_of
+from launching import DATA
 
 from emulator.isa import Form, lookup, rows
 from emulator.syntax import Instruction, parse
@@ -28,21 +29,21 @@ def test_refusals_are_those_that_the_file_names(test: Filetest) -> None:
     assert [f"{line}: {found[line]}" for line, part in test.refused.items() if part not in found[line]] == []
 
 
-# Rows whose programs come with the lowering of clusters.
-CLUSTERS = ("mapa", "getctarank")
+# Programs of clusters, which a GPU ran too.
+COOPERATION = DATA / "ptx" / "cooperation.ptx"
 
 
 def test_every_row_without_code_is_in_a_file() -> None:
     """Rows of lane-wise arithmetic and of the warp have vectors; all others a place in one of the files."""
     seen = set()
-    for text in (test.text for test in TESTS):
+    for text in [*(test.text for test in TESTS), COOPERATION.read_text()]:
         module, _ = parse(text)
         for function in module.functions.values():
             for item in function.body or ():
                 if isinstance(item, Instruction) and isinstance(form := lookup(item), Form):
                     seen.add(form.row.notation.text)
     wanted = [row.notation for row in rows() if row.kind not in ("alu", "warp")]
-    assert [form.text for form in wanted if form.text not in seen and form.opcode not in CLUSTERS] == []
+    assert [form.text for form in wanted if form.text not in seen] == []
 
 
 @pytest.mark.gpu
