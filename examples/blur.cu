@@ -43,16 +43,18 @@ arguments = [
 */
 // A 5 × 5 Gaussian blur.
 //
-// Each pixel needs 25 others, and its neighbour needs mostly the same. The block loads 20 × 20 pixels, its
-// own 16 × 16 and a halo, into shared memory: 400 loads instead of 6,400. There are fewer threads than
-// pixels to load, so some load twice.
+// Each pixel needs 25 others, and its neighbour needs mostly the same. The
+// block loads 20 × 20 pixels, its own 16 × 16 and a halo, into shared memory:
+// 400 loads instead of 6,400. There are fewer threads than pixels to load, so
+// some load twice.
 //
-// The weights lie in constant memory: all threads of a warp read the same one at the same time, which the
-// constant cache hands out in one go.
+// The weights lie in constant memory: all threads of a warp read the same one
+// at the same time, which the constant cache hands out in one go.
 
 constexpr int BLOCK = 16, RADIUS = 2, SIDE = BLOCK + 2 * RADIUS;
 
-__constant__ float weights[2 * RADIUS + 1] = {1 / 16.0f, 4 / 16.0f, 6 / 16.0f, 4 / 16.0f, 1 / 16.0f};
+__constant__ float weights[2 * RADIUS + 1] = {
+    1 / 16.0f, 4 / 16.0f, 6 / 16.0f, 4 / 16.0f, 1 / 16.0f};
 
 __global__ void blur(int width, int height, const float *image, float *blurred)
 {
@@ -76,6 +78,7 @@ __global__ void blur(int width, int height, const float *image, float *blurred)
     float sum = 0.0f;
     for (int dy = 0; dy < 2 * RADIUS + 1; ++dy)
         for (int dx = 0; dx < 2 * RADIUS + 1; ++dx)
-            sum += weights[dy] * weights[dx] * tile[threadIdx.y + dy][threadIdx.x + dx];
+            sum += weights[dy] * weights[dx] *
+                   tile[threadIdx.y + dy][threadIdx.x + dx];
     blurred[y * width + x] = sum;
 }

@@ -59,14 +59,16 @@ second = "v"
 */
 // One step in time of the heat equation; the run repeats it 400 times.
 //
-// A thread reads its point and four neighbours from `now` and writes to `next`. Reading and writing one
-// buffer would be a race: some neighbours would be of this step and some of the last. So there are two, and
-// after each launch the step "swap" lets u and v change places.
+// A thread reads its point and four neighbours from `now` and writes to `next`.
+// Reading and writing one buffer would be a race: some neighbours would be of
+// this step and some of the last. So there are two, and after each launch the
+// step "swap" lets u and v change places.
 //
-// The block is 32 × 8, not 16 × 16: a warp is then one row of 32 points, and its loads are four whole
-// sectors. Points of the edge keep their value.
+// The block is 32 × 8, not 16 × 16: a warp is then one row of 32 points, and
+// its loads are four whole sectors. Points of the edge keep their value.
 
-__global__ void diffuse(int width, int height, float rate, const float *now, float *next)
+__global__ void diffuse(int width, int height, float rate,
+                        const float *now, float *next)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -76,6 +78,7 @@ __global__ void diffuse(int width, int height, float rate, const float *now, flo
     int i = y * width + x;
     float here = now[i];
     if (x > 0 && x < width - 1 && y > 0 && y < height - 1)
-        here += rate * (now[i - width] + now[i + width] + now[i - 1] + now[i + 1] - 4.0f * here);
+        here += rate * (now[i - width] + now[i + width] +
+                        now[i - 1] + now[i + 1] - 4.0f * here);
     next[i] = here;
 }

@@ -35,12 +35,13 @@ arguments = [
 */
 // How often each of the 256 byte values occurs.
 //
-// An atomic add is one thread at a time for each address. A million of them on 256 words of global memory
-// would queue up; so each block keeps counts of its own in shared memory, where atomics are close by and
-// only 256 threads compete, and adds them to the result at the end: 128 · 256 global atomics.
+// An atomic add is one thread at a time for each address. A million of them on
+// 256 words of global memory would queue up; so each block keeps counts of its
+// own in shared memory, where atomics are close by and only 256 threads
+// compete, and adds them to the result at the end: 128 · 256 global atomics.
 //
-// Start the data with `full` instead of `integers`: then all threads of a warp hit one bin, and they are
-// served one after the other.
+// Start the data with `full` instead of `integers`: then all threads of a warp
+// hit one bin, and they are served one after the other.
 
 __global__ void histogram(int n, const unsigned char *data, unsigned int *bins)
 {
@@ -49,7 +50,8 @@ __global__ void histogram(int n, const unsigned char *data, unsigned int *bins)
         mine[bin] = 0;
     __syncthreads();
 
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    int first = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = first; i < n; i += gridDim.x * blockDim.x)
         atomicAdd(&mine[data[i]], 1u);
     __syncthreads();
 

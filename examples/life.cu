@@ -49,13 +49,16 @@ kind = "swap"
 first = "cells"
 second = "spare"
 */
-// Conway's rules: a cell with three living neighbours lives; one with two stays as it is; every other dies.
+// Conway's rules: a cell with three living neighbours lives; one with two stays
+// as it is; every other dies.
 //
-// The world is a torus: (x + size - 1) % size is the neighbour to the left, at the edge the last column.
-// `size` is a power of two here, and still the remainder costs some instructions: the compiler does not know
-// it. Make it a constexpr and compare the PTX.
+// The world is a torus: (x + size - 1) % size is the neighbour to the left, at
+// the edge the last column. `size` is a power of two here, and still the
+// remainder costs some instructions: the compiler does not know it. Make it a
+// constexpr and compare the PTX.
 
-__global__ void generation(int size, const unsigned char *now, unsigned char *next)
+__global__ void generation(int size, const unsigned char *now,
+                           unsigned char *next)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -66,7 +69,8 @@ __global__ void generation(int size, const unsigned char *now, unsigned char *ne
     for (int dy = -1; dy <= 1; ++dy)
         for (int dx = -1; dx <= 1; ++dx)
             if (dx != 0 || dy != 0)
-                around += now[(y + dy + size) % size * size + (x + dx + size) % size];
+                around += now[(y + dy + size) % size * size +
+                              (x + dx + size) % size];
 
     int alive = now[y * size + x];
     next[y * size + x] = around == 3 || (around == 2 && alive);

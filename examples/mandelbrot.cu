@@ -38,15 +38,17 @@ arguments = [
     { kind = "buffer", name = "image", buffer = "image" },
 ]
 */
-// How often z = z² + c stays within a circle of radius 2, for each pixel's own c.
+// How often z = z² + c stays within a circle of radius 2, c being the pixel.
 //
-// The block is 16 × 16 threads, so a warp covers a strip of 16 × 2 pixels. The 32 threads of a warp run in
-// lockstep: it is done when its slowest pixel is. Where black meets colour a few threads go on for 256
-// rounds while the others wait with their lanes off. That is divergence, and it is why a square block does
-// better here than one of 256 × 1: its warps cover less of a border.
+// The block is 16 × 16 threads, so a warp covers a strip of 16 × 2 pixels. The
+// 32 threads of a warp run in lockstep: it is done when its slowest pixel is.
+// Where black meets colour a few threads go on for 256 rounds while the others
+// wait with their lanes off. That is divergence, and it is why a square block
+// does better here than one of 256 × 1: its warps cover less of a border.
 //
-// The multiply-adds are kept apart (the option "fmad" is off), so that NumPy makes the same picture bit by
-// bit. Put it on, and points close to the border change.
+// The multiply-adds are kept apart (the option "fmad" is off), so that NumPy
+// makes the same picture bit by bit. Put it on, and points close to the border
+// change.
 
 __global__ void mandelbrot(int size, int limit, int *image)
 {

@@ -46,12 +46,14 @@ arguments = [
 */
 // C = A · B for square matrices in row-major order.
 //
-// Each element of A and of B is read n times over, by n different threads. What saves this kernel from the
-// worst is the hardware: threads of a warp that read the same element of A get it in one go, and those that
-// read a row of B read consecutive elements.
+// Each element of A and of B is read n times over, by n different threads. What
+// saves this kernel from the worst is the hardware: threads of a warp that read
+// the same element of A get it in one go, and those that read a row of B read
+// consecutive elements.
 //
-// Exchange the roles of x and y (column from threadIdx.y, row from threadIdx.x) and count the sectors again:
-// then a warp walks down columns, 1,024 bytes apart, and each load drags in 32 bytes to use 4.
+// Exchange the roles of x and y (column from threadIdx.y, row from threadIdx.x)
+// and count the sectors again: then a warp walks down columns, 1,024 bytes
+// apart, and each load drags in 32 bytes to use 4.
 
 __global__ void matmul(int n, const float *A, const float *B, float *C)
 {

@@ -51,15 +51,18 @@ text = "C = A.astype(np.float64) @ B"
 */
 // C = A · B by tiles.
 //
-// A block of 16 × 16 threads computes a tile of 16 × 16 elements of C. It walks along a strip of A and a
-// strip of B: each thread loads one element of either into shared memory, all wait, and then each reads 32
-// elements from there. Every element of A and B now leaves global memory n/16 times instead of n.
+// A block of 16 × 16 threads computes a tile of 16 × 16 elements of C. It walks
+// along a strip of A and a strip of B: each thread loads one element of either
+// into shared memory, all wait, and then each reads 32 elements from there.
+// Every element of A and B now leaves global memory n/16 times instead of n.
 //
-// Both barriers are needed. The first: nobody reads a tile that is not complete. The second: nobody
-// overwrites a tile that somebody still reads. Take one out and run: the race is named with its lines.
+// Both barriers are needed. The first: nobody reads a tile that is not
+// complete. The second: nobody overwrites a tile that somebody still reads.
+// Take one out and run: the race is named with its lines.
 //
-// Shared memory has 32 banks of 4 bytes. `tileA[threadIdx.y][k]` is one word for half a warp (a broadcast)
-// and `tileB[k][threadIdx.x]` is 16 neighbours: neither makes two threads wait for the same bank.
+// Shared memory has 32 banks of 4 bytes. `tileA[threadIdx.y][k]` is one word
+// for half a warp (a broadcast) and `tileB[k][threadIdx.x]` is 16 neighbours:
+// neither makes two threads wait for the same bank.
 
 constexpr int TILE = 16;
 
@@ -74,9 +77,11 @@ __global__ void matmul_tiled(int n, const float *A, const float *B, float *C)
     float sum = 0.0f;
     for (int first = 0; first < n; first += TILE) {
         int k = first + threadIdx.x;
-        tileA[threadIdx.y][threadIdx.x] = row < n && k < n ? A[row * n + k] : 0.0f;
+        tileA[threadIdx.y][threadIdx.x] =
+            row < n && k < n ? A[row * n + k] : 0.0f;
         k = first + threadIdx.y;
-        tileB[threadIdx.y][threadIdx.x] = column < n && k < n ? B[k * n + column] : 0.0f;
+        tileB[threadIdx.y][threadIdx.x] =
+            column < n && k < n ? B[k * n + column] : 0.0f;
         __syncthreads();
 
         for (int k = 0; k < TILE; ++k)

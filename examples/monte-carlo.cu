@@ -32,13 +32,15 @@ arguments = [
     { kind = "buffer", name = "hits", buffer = "hits" },
 ]
 */
-// A quarter of a circle covers π/4 of its square: 4 · hits / darts comes close to π.
+// A quarter of a circle covers π/4 of its square: 4 · hits / darts is about π.
 //
-// Threads cannot share one generator without waiting for each other. A hash of the dart's number is a random
-// number that needs no state at all, and the run can be repeated exactly.
+// Threads cannot share one generator without waiting for each other. A hash of
+// the dart's number is a random number that needs no state at all, and the run
+// can be repeated exactly.
 //
-// __ballot_sync asks all lanes of the warp a question and gives the answers as 32 bits; __popc counts them.
-// Lane 0 collects, so there is one atomic a warp at the end. The first warp tells how it did.
+// __ballot_sync asks all lanes of the warp a question and gives the answers as
+// 32 bits; __popc counts them. Lane 0 collects, so there is one atomic a warp
+// at the end. The first warp tells how it did.
 
 __device__ unsigned int hashed(unsigned int value)
 {
@@ -56,11 +58,13 @@ __global__ void throw_darts(int each, unsigned int seed, unsigned int *hits)
     for (int i = 0; i < each; ++i) {
         unsigned int random = hashed(thread * each + i + seed);
         unsigned long long x = random & 0xffff, y = random >> 16;
-        unsigned int inside = __ballot_sync(0xffffffff, x * x + y * y < 65536ull * 65536ull);
+        unsigned int inside =
+            __ballot_sync(0xffffffff, x * x + y * y < 65536ull * 65536ull);
         found += __popc(inside);
     }
     if (threadIdx.x % 32 == 0)
         atomicAdd(hits, found);
     if (thread == 0)
-        printf("warp 0: %u of %d darts, so pi is about %.3f\n", found, 32 * each, 4.0 * found / (32 * each));
+        printf("warp 0: %u of %d darts, so pi is about %.3f\n",
+               found, 32 * each, 4.0 * found / (32 * each));
 }

@@ -37,16 +37,19 @@ arguments = [
 */
 // The pull of every body on every other: x, y, z and mass in a float4.
 //
-// A float4 is loaded by one instruction of 16 bytes. The buffer is a plain array of floats, 1,024 × 4; the
-// kernel reads it as float4, which needs an address that is a multiple of 16.
+// A float4 is loaded by one instruction of 16 bytes. The buffer is a plain
+// array of floats, 1,024 × 4; the kernel reads it as float4, which needs an
+// address that is a multiple of 16.
 //
-// The bodies come by in tiles: each thread loads one, all 128 use all 128, and the next tile follows. Every
-// body is read from global memory once a block instead of once a thread. In the inner loop all threads read
-// the same element of the tile, which shared memory hands to all of them at once.
+// The bodies come by in tiles: each thread loads one, all 128 use all 128, and
+// the next tile follows. Every body is read from global memory once a block
+// instead of once a thread. In the inner loop all threads read the same element
+// of the tile, which shared memory hands to all of them at once.
 
 constexpr int TILE = 128;
 
-__global__ void accelerate(int count, const float4 *bodies, float4 *accelerations)
+__global__ void accelerate(int count, const float4 *bodies,
+                           float4 *accelerations)
 {
     __shared__ float4 tile[TILE];
 
@@ -56,10 +59,13 @@ __global__ void accelerate(int count, const float4 *bodies, float4 *acceleration
 
     for (int first = 0; first < count; first += TILE) {
         int other = first + threadIdx.x;
-        tile[threadIdx.x] = other < count ? bodies[other] : make_float4(0, 0, 0, 0);
+        tile[threadIdx.x] =
+            other < count ? bodies[other] : make_float4(0, 0, 0, 0);
         __syncthreads();
         for (int k = 0; k < TILE; ++k) {
-            float dx = tile[k].x - me.x, dy = tile[k].y - me.y, dz = tile[k].z - me.z;
+            float dx = tile[k].x - me.x;
+            float dy = tile[k].y - me.y;
+            float dz = tile[k].z - me.z;
             float distance = dx * dx + dy * dy + dz * dz + 0.01f;
             float inverse = rsqrtf(distance);
             float pull = tile[k].w * inverse * inverse * inverse;

@@ -29,11 +29,12 @@ arguments = [
     { kind = "buffer", name = "doubled", buffer = "doubled" },
 ]
 */
-// 1,000 elements, 1,024 threads, and a guard that is off by one: thread 1000 reads and writes one element
-// past the end.
+// 1,000 elements, 1,024 threads, and a guard that is off by one: thread 1000
+// reads and writes one element past the end.
 //
-// On a GPU this mostly goes unnoticed. Allocations are rounded up, so that the address exists, and what is
-// overwritten is somebody else's. The emulator knows the exact end of every buffer and checks each access.
+// On a GPU this mostly goes unnoticed. Allocations are rounded up, so that the
+// address exists, and what is overwritten is somebody else's. The emulator
+// knows the exact end of every buffer and checks each access.
 //
 // Mend it: `i < n`.
 

@@ -29,12 +29,13 @@ arguments = [
     { kind = "buffer", name = "reversed", buffer = "reversed" },
 ]
 */
-// A block reverses 256 values through shared memory. Each thread stores one value and loads one that
-// another thread stored, mostly a thread of another warp, and nothing makes it wait for that store.
+// A block reverses 256 values through shared memory. Each thread stores one
+// value and loads one that another thread stored, mostly a thread of another
+// warp, and nothing makes it wait for that store.
 //
-// On a GPU the warps may happen to run in an order that hides the fault, today and on this GPU. The
-// launch asks for checks (under "Compiler options"), so the emulator remembers who touched each word
-// since the last barrier.
+// On a GPU the warps may happen to run in an order that hides the fault, today
+// and on this GPU. The launch asks for checks (under "Compiler options"), so
+// the emulator remembers who touched each word since the last barrier.
 //
 // Mend it: put `__syncthreads();` between the two statements.
 

@@ -33,12 +33,15 @@ arguments = [
 // The sum of a million numbers in three levels: thread, warp, block.
 //
 // 1. Each thread adds up its share in a register (a grid-stride loop).
-// 2. __shfl_down_sync hands the register of lane i + offset to lane i. After offsets 16, 8, 4, 2, 1 lane 0
-//    has the sum of its warp. The mask says which lanes take part: all 32.
-// 3. The first lanes of the eight warps meet in shared memory, and the first warp adds those up in the same
-//    way. One atomic a block is left: 128 in all instead of a million.
+// 2. __shfl_down_sync hands the register of lane i + offset to lane i. After
+//    offsets 16, 8, 4, 2, 1 lane 0 has the sum of its warp. The mask says which
+//    lanes take part: all 32.
+// 3. The first lanes of the eight warps meet in shared memory, and the first
+//    warp adds those up in the same way. One atomic a block is left: 128 in all
+//    instead of a million.
 //
-// Blocks arrive in any order, and adding floats rounds: the last digits may differ from run to run on a GPU.
+// Blocks arrive in any order, and adding floats rounds: the last digits may
+// differ from run to run on a GPU.
 
 __inline__ __device__ float warp_sum(float value)
 {
@@ -54,7 +57,8 @@ __global__ void sum(int n, const float *values, float *total)
     int warp = threadIdx.x / 32;
 
     float mine = 0.0f;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    int first = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = first; i < n; i += gridDim.x * blockDim.x)
         mine += values[i];
 
     mine = warp_sum(mine);

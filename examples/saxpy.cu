@@ -36,14 +36,17 @@ arguments = [
 */
 // y = a·x + y ("single-precision a times x plus y").
 //
-// In a grid-stride loop each thread takes every (gridDim.x · blockDim.x)-th element. The kernel is right for
-// every grid, even one of a single block, so that the grid can follow the machine instead of the data.
+// In a grid-stride loop each thread takes every (gridDim.x · blockDim.x)-th
+// element. The kernel is right for every grid, even one of a single block, so
+// that the grid can follow the machine instead of the data.
 //
-// Threads next to each other still touch elements next to each other: a warp of 32 threads reads 128
-// consecutive bytes, which is four memory sectors of 32 bytes and not one more.
+// Threads next to each other still touch elements next to each other: a warp of
+// 32 threads reads 128 consecutive bytes, which is four memory sectors of 32
+// bytes and not one more.
 //
-// Two loads, one store and one fused multiply-add an element: such a kernel is bound by memory, whatever the
-// arithmetic. Change the block to 1024 or 64 and look at the occupancy: it stays full, and nothing is gained.
+// Two loads, one store and one fused multiply-add an element: such a kernel is
+// bound by memory, whatever the arithmetic. Change the block to 1024 or 64 and
+// look at the occupancy: it stays full, and nothing is gained.
 
 __global__ void saxpy(int n, float a, const float *x, float *y)
 {

@@ -55,17 +55,18 @@ arguments = [
     { kind = "buffer", name = "result", buffer = "result" },
 ]
 */
-// result[i] = values[0] + … + values[i], for more elements than one block can hold.
+// result[i] = values[0] + … + values[i], for more elements than a block holds.
 //
-// Blocks of one launch cannot wait for each other; launches follow one another. So the work is cut where all
-// blocks would have to meet: this run has three steps.
+// Blocks of one launch cannot wait for each other; launches follow one another.
+// So the work is cut where all blocks would have to meet: this run has three
+// steps.
 //
 //     scan_blocks   each block scans its 1,024 elements and notes its sum
 //     scan_sums     one block scans the 256 sums
 //     add_sums      each block adds what lies before it
 //
-// Inside a warp the scan climbs by shuffles: after offsets 1, 2, 4, 8 and 16 lane i holds the sum of lanes
-// 0 to i.
+// Inside a warp the scan climbs by shuffles: after offsets 1, 2, 4, 8 and 16
+// lane i holds the sum of lanes 0 to i.
 
 __device__ int scan_warp(int value)
 {

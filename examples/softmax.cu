@@ -47,12 +47,13 @@ probabilities = shifted / shifted.sum(axis=1, keepdims=True)
 */
 // exp(x) / Σ exp(x) along each row, the last step of many a network.
 //
-// exp of a large number overflows, so the row's maximum is taken off first: the quotient stays the same and
-// the largest exponent is 0. That makes three passes over the row. Its second and third reading come from
-// the cache.
+// exp of a large number overflows, so the row's maximum is taken off first: the
+// quotient stays the same and the largest exponent is 0. That makes three
+// passes over the row. Its second and third reading come from the cache.
 //
-// A block has 32 × 4 threads: threadIdx.y says which of its four rows, and a row belongs to one warp. So the
-// reductions need neither shared memory nor a barrier. __shfl_xor_sync leaves the result in every lane.
+// A block has 32 × 4 threads: threadIdx.y says which of its four rows, and a
+// row belongs to one warp. So the reductions need neither shared memory nor a
+// barrier. __shfl_xor_sync leaves the result in every lane.
 
 #include <cmath>
 
@@ -70,7 +71,8 @@ __device__ float warp_sum(float value)
     return value;
 }
 
-__global__ void softmax(int rows, int columns, const float *logits, float *probabilities)
+__global__ void softmax(int rows, int columns, const float *logits,
+                        float *probabilities)
 {
     int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows)

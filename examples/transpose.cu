@@ -65,13 +65,16 @@ arguments = [
     { kind = "buffer", name = "out", buffer = "padded" },
 ]
 */
-// out = the transpose of in, by three kernels that do the same and cost different amounts.
+// out = the transpose of in, by three kernels that do the same and cost
+// different amounts.
 //
-// plain    reads rows and writes columns. The 32 stores of a warp lie 1,024 bytes apart: 32 sectors of 32
-//          bytes, of which 4 bytes each are used.
-// tiled    goes through shared memory, so that both sides touch global memory row by row. But reading a
-//          column of a 32-wide tile hits one bank 32 times: the warp is served lane after lane.
-// padded   has rows of 33 words. A column then lies in 32 different banks, for 128 bytes of waste.
+// plain    reads rows and writes columns. The 32 stores of a warp lie 1,024
+//          bytes apart: 32 sectors of 32 bytes, of which 4 bytes each are used.
+// tiled    goes through shared memory, so that both sides touch global memory
+//          row by row. But reading a column of a 32-wide tile hits one bank 32
+//          times: the warp is served lane after lane.
+// padded   has rows of 33 words. A column then lies in 32 different banks, for
+//          128 bytes of waste.
 
 constexpr int TILE = 32;
 
@@ -84,7 +87,8 @@ __global__ void transpose_plain(int size, const float *in, float *out)
 }
 
 template <int WIDTH>
-__device__ void transpose_by(float (*tile)[WIDTH], int size, const float *in, float *out)
+__device__ void transpose_by(float (*tile)[WIDTH], int size, const float *in,
+                             float *out)
 {
     int x = blockIdx.x * TILE + threadIdx.x;
     int y = blockIdx.y * TILE + threadIdx.y;

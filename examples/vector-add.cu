@@ -39,15 +39,17 @@ arguments = [
 */
 // c[i] = a[i] + b[i], one element a thread.
 //
-// A kernel is written for one thread. The launch starts a grid of blocks, each of the same number of
-// threads, and every thread finds out which element is its own:
+// A kernel is written for one thread. The launch starts a grid of blocks, each
+// of the same number of threads, and every thread finds out which element is
+// its own:
 //
 //     blockIdx.x     which block of the grid I am in
 //     blockDim.x     how many threads a block has (here 256)
 //     threadIdx.x    which thread of my block I am
 //
-// 1,000,000 is no multiple of 256: the last block has 192 threads too many. They must do nothing, or they
-// would write past the end. Delete the `if` to see how that is reported.
+// 1,000,000 is no multiple of 256: the last block has 192 threads too many.
+// They must do nothing, or they would write past the end. Delete the `if` to
+// see how that is reported.
 
 __global__ void vector_add(int n, const float *a, const float *b, float *c)
 {

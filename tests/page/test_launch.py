@@ -208,6 +208,35 @@ def test_another_source_takes_the_place_of_an_example(page: Page, example: str) 
     expect(verdict(page)).to_contain_text("Finished")
 
 
+LINE = """__global__ void twice(const float *A, float *C, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) C[i] = 2 * A[i];
+}
+"""
+
+
+def test_an_unrelated_kernel_of_one_dimension_inherits_no_plane(page: Page) -> None:
+    open_page(page, "/#example=matmul-naive")
+    field(page, "n, int").fill("250")
+    write(page, LINE)
+    expect(page.get_by_label("Title")).to_have_value("twice")
+    for name, value in (
+        ("A shape", "1024"),
+        ("C shape", "1024"),
+        ("n, int", "1024"),
+        ("Block x", "256"),
+        ("Block y", ""),
+    ):
+        expect(field(page, name)).to_have_value(value)
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+z")
+    for name, value in (("A shape", "256 × 256"), ("n, int", "250"), ("Block y", "16")):
+        expect(field(page, name)).to_have_value(value)
+
+
 def test_a_template_and_a_reference_of_another_source_do_not_stop_a_run(page: Page) -> None:
     open_page(page)
     write(page, "template <int N> __global__ void part(float *c) { c[threadIdx.x] = N; }\n")

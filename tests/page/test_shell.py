@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.page.conftest import Watch
-from tests.page.steps import field, open_page, run, write
+from tests.page.steps import field, open_page, run, verdict, write
 
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -24,7 +24,7 @@ def test_a_link_opens_the_document_and_remembers_its_parent(page: Page, context:
     field(page, "Block x").fill("16")
     page.get_by_role("button", name="Share").click()
     link = page.get_by_role("dialog").get_by_label("Link").input_value()
-    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("The link is on your clipboard.")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == link
     other = context.new_page()
     watch.follow(other)
@@ -35,6 +35,40 @@ def test_a_link_opens_the_document_and_remembers_its_parent(page: Page, context:
     with other.expect_request("**/api/shares") as sent:
         other.get_by_role("button", name="Share").click()
     assert sent.value.post_data_json["parent"] == link.rsplit("/", 1)[1]
+
+
+def test_the_address_of_a_run_shows_its_results(page: Page, context: BrowserContext, watch: Watch) -> None:
+    open_page(page, "/#example=mandelbrot")
+    run(page)
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy address").click()
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert "/#run=" in address
+    other = context.new_page()
+    watch.follow(other)
+    other.goto(address)
+    expect(verdict(other)).to_contain_text("Finished in")
+    expect(other.locator(".cm-content")).to_contain_text("mandelbrot")
+
+
+def test_without_the_clipboard_the_link_waits_for_a_click(page: Page) -> None:
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))")
+    open_page(page)
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("alert")).to_contain_text("select the link and copy it")
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_no_line_of_an_example_is_cut(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/#example=matmul-tiled")
+    page.locator(".cm-content").wait_for()
+    expect(page.locator(".cm-content")).to_contain_text("matmul_tiled")
+    room = page.evaluate(
+        "(({scrollWidth, clientWidth}) => [scrollWidth, clientWidth])(document.querySelector('.cm-scroller'))"
+    )
+    assert room[0] <= room[1]
 
 
 def test_a_wrong_link_is_told(page: Page, watch: Watch) -> None:

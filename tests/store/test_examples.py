@@ -88,3 +88,10 @@ def test_names(tmp_path: Path) -> None:
         read_example(write(tmp_path, name="Big Name.cu"))
     with pytest.raises(ExampleError, match="not a folder"):
         load_examples(tmp_path / "none")
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "examples").iterdir()), ids=lambda path: path.name)
+def test_a_source_fits_the_editor_of_a_desktop(path: Path) -> None:
+    """Which shows 80 columns where the window is 1,440 pixels wide."""
+    lines = read_example(path).payload.request.source.text.splitlines()
+    assert [(number, line) for number, line in enumerate(lines, 1) if len(line) > 80] == []

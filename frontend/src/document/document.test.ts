@@ -133,6 +133,14 @@ test('a loaded buffer follows the type of its parameter where it agreed with it 
   expect(other.draft.buffers[0]).toMatchObject({ dtype: 'uint8', role: 'inout' });
 });
 
+test('a count starts with the elements of the buffers, other numbers with 0', () => {
+  const { draft, launch } = opened();
+  const names = ['n', 'num_items', 'length', 'k', 'seed'].map((name) => parameter(name, 'int'));
+  launch.arguments = [];
+  reconcile(draft, launch, entry('k', parameter('a', 'float *'), ...names, parameter('n', 'float')));
+  expect(launch.arguments.slice(1).map(({ value }) => value)).toEqual(['8', '8', '8', '0', '0', '0']);
+});
+
 test('values survive while a parameter is away, and come back with it', () => {
   const { draft, launch } = opened();
   launch.arguments[1]!.value = '77';

@@ -2,6 +2,7 @@
 import type { Entry, Parameter } from '../api/types';
 import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey } from './draft';
 import { blankArgument } from './load';
+import { elements, readShape } from './shape';
 
 const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
   pointer: ['buffer', 'null'],
@@ -10,6 +11,9 @@ const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
   struct: ['struct'],
   unknown: ['struct', 'scalar'],
 };
+
+/** Names that mean how many elements there are. */
+const COUNT = /^(n|num\w*|count|len|length|size|total|elements|numel)$/i;
 
 /** Buffers a new pointer starts with: a shape that the document's other buffers have, else 1024 elements. */
 function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferDraft[]): BufferDraft {
@@ -30,7 +34,14 @@ function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferD
   };
 }
 
-function freshArgument(parameter: Parameter): ArgumentDraft {
+/** A count starts with the elements that new buffers have: with 0 a kernel that was just pasted would do nothing. */
+function freshScalar({ name, dtype }: Parameter, buffers: readonly BufferDraft[]): string {
+  if (dtype === 'bool') return 'false';
+  const shape = readShape(buffers.at(-1)?.shape ?? '1024');
+  return COUNT.test(name) && dtype?.includes('int') && shape.ok ? String(elements(shape.value)) : '0';
+}
+
+function freshArgument(parameter: Parameter, buffers: readonly BufferDraft[]): ArgumentDraft {
   const argument = blankArgument(parameter.name);
   switch (parameter.kind) {
     case 'pointer':
@@ -38,7 +49,7 @@ function freshArgument(parameter: Parameter): ArgumentDraft {
     case 'vector':
       return { ...argument, kind: 'vector', dtype: parameter.dtype ?? null, values: Array<string>(parameter.components ?? 1).fill('0') };
     case 'scalar':
-      return { ...argument, kind: 'scalar', value: parameter.dtype === 'bool' ? 'false' : '0' };
+      return { ...argument, kind: 'scalar', value: freshScalar(parameter, buffers) };
     case 'struct':
     case 'unknown':
       return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
@@ -46,9 +57,9 @@ function freshArgument(parameter: Parameter): ArgumentDraft {
 }
 
 /** The argument for a changed parameter: what still fits is kept. */
-function adapt(argument: ArgumentDraft, parameter: Parameter): ArgumentDraft {
+function adapt(argument: ArgumentDraft, parameter: Parameter, buffers: readonly BufferDraft[]): ArgumentDraft {
   if (!FITS[parameter.kind].includes(argument.kind)) {
-    return { ...freshArgument(parameter), named: argument.named };
+    return { ...freshArgument(parameter, buffers), named: argument.named };
   }
   const adapted = { ...argument, parameter: parameter.name };
   if (argument.kind === 'vector') {
@@ -71,9 +82,9 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
   const next = parameters.map((parameter, index) => {
     const byName = pool.find((argument) => argument.parameter === parameter.name && !used.has(argument));
     const known = positional ? (launch.arguments[index] ?? byName) : byName;
-    if (!known) return freshArgument(parameter);
+    if (!known) return freshArgument(parameter, draft.buffers);
     used.add(known);
-    return adapt(known, parameter);
+    return adapt(known, parameter, draft.buffers);
   });
   const attic = pool.filter((argument) => !used.has(argument) && argument.parameter);
   let changed = !same(next, launch.arguments) || !same(attic, launch.attic);

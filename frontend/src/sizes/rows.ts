@@ -1,6 +1,7 @@
 /** What a sweep told of its shapes, and which of them is best. */
 import type { Swept } from '../api/types';
-import { listed } from '../views/format';
+import { listed, percent, seconds } from '../views/format';
+import { writeBlock } from './shapes';
 
 export interface Row {
   index: number;
@@ -21,16 +22,28 @@ export const onGpu = (swept: readonly Swept[]): boolean => swept.some(({ clock }
 
 /**
  * Indices of the best shapes. On a GPU that is the shortest time; a CPU's time says nothing of a GPU, so of an emulated
- * sweep it is the highest occupancy. A shape whose results differ is never best.
+ * sweep it is the highest occupancy. A shape whose results differ is never best. `words` says what the best have in
+ * common; `marked` are the rows to stand out, none where so many are best that they would not.
  */
-export function best(swept: readonly Swept[]): { indices: ReadonlySet<number>; why: string } {
+export function best(swept: readonly Swept[]): Best {
   const ran = swept.filter(({ state, same_as_first: same }) => state === 'ran' && same !== false);
   const gpu = onGpu(ran);
   const value = (row: Swept) => (gpu ? -(row.seconds ?? Infinity) : (share(row) ?? -Infinity));
   const highest = Math.max(...ran.map(value));
   const indices = ran.filter((row) => Number.isFinite(highest) && value(row) === highest).map(({ index }) => index);
-  return { indices: new Set(indices), why: gpu ? 'fastest' : 'highest occupancy' };
+  const [first] = ran.filter(({ index }) => index === indices[0]);
+  const which = indices.length > MOST_MARKED ? `${indices.length} of ${ran.length} shapes` : listed(ran.filter(({ index }) => indices.includes(index)).map(({ block }) => writeBlock(block)));
+  const what = gpu ? `Fastest, ${seconds(first?.seconds ?? 0)}` : `Highest occupancy, ${percent(first ? share(first)! : 0)}`;
+  return { marked: new Set(indices.length > MOST_MARKED ? [] : indices), words: first ? `${what}: ${which}.` : '' };
 }
+
+export interface Best {
+  marked: ReadonlySet<number>;
+  words: string;
+}
+
+/** More equals than this are a sentence, not a mark in each row. */
+const MOST_MARKED = 3;
 
 const STATES: Record<Swept['state'], string> = { ran: '', refused: 'not possible', failed: 'failed', 'not-run': 'not run' };
 

@@ -7,7 +7,7 @@ const swept = (index: number, seconds: number | null, warps: number | null, more
   kind: 'swept',
   index,
   step: 'steps.0',
-  block: [32, 1, 1],
+  block: [32 * (index + 1), 1, 1],
   grid: [8, 1, 1],
   state: 'ran',
   registers: 16,
@@ -78,13 +78,14 @@ test('rows keep the order of the request and wait for their shape', () => {
 });
 
 test.each<[string, Swept[], number[], string]>([
-  ['emulated: occupancy, not time', [swept(0, 0.001, 32), swept(1, 9, 64), swept(2, 5, 64)], [1, 2], 'highest occupancy'],
-  ['on a GPU: time', [swept(0, 0.002, 64, { clock: 'gpu-events' }), swept(1, 0.001, 32, { clock: 'gpu-events' })], [1], 'fastest'],
-  ['other results are never best', [swept(0, 1, 32), swept(1, 1, 64, { same_as_first: false })], [0], 'highest occupancy'],
-  ['refused ones neither', [swept(0, null, null, { state: 'refused' })], [], 'highest occupancy'],
-])('best, %s', (_, rows, indices, why) => {
+  ['emulated: occupancy, not time', [swept(0, 0.001, 32), swept(1, 9, 64), swept(2, 5, 64)], [1, 2], 'Highest occupancy, 100 %: 64 and 96.'],
+  ['on a GPU: time', [swept(0, 0.002, 64, { clock: 'gpu-events' }), swept(1, 0.001, 32, { clock: 'gpu-events' })], [1], 'Fastest, 1 ms: 64.'],
+  ['other results are never best', [swept(0, 1, 32), swept(1, 1, 64, { same_as_first: false })], [0], 'Highest occupancy, 50 %: 32.'],
+  ['refused ones neither', [swept(0, null, null, { state: 'refused' })], [], ''],
+  ['of many equals none stands out', [0, 1, 2, 3, 4].map((index) => swept(index, 1, index ? 64 : 32)), [], 'Highest occupancy, 100 %: 4 of 5 shapes.'],
+])('best, %s', (_, rows, marked, words) => {
   const found = best(rows);
-  expect([[...found.indices], found.why]).toEqual([indices, why]);
+  expect([[...found.marked], found.words]).toEqual([marked, words]);
 });
 
 test('a shape says why it did not run or what differs', () => {

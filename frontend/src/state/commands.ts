@@ -2,6 +2,8 @@
 import { api, ApiError, type ExportFormat } from '../api/client';
 import type { Example } from '../api/types';
 import { download, saveSource } from './files';
+import { openLibrary, trySizes } from './openings';
+import { modifier } from './platform';
 import { run } from './run.svelte';
 import { TABS, type Tab, ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
@@ -11,9 +13,6 @@ export interface Command {
   keys?: string;
   act(): void;
 }
-
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-export const modifier = isMac ? '⌘' : 'Ctrl';
 
 export function commands(openFile: () => void): Command[] {
   const tab = ([id, label]: readonly [Tab, string], index: number): Command => ({
@@ -39,22 +38,6 @@ export function commands(openFile: () => void): Command[] {
     { name: 'Switch between dark and light', act: () => ui.toggleTheme() },
     { name: 'Keyboard shortcuts', keys: '?', act: () => (ui.dialog = 'keys') },
   ];
-}
-
-export function openLibrary(): void {
-  ui.drawer = 'examples';
-  ui.pane = 'library';
-}
-
-export async function trySizes(): Promise<void> {
-  let part: typeof import('./sizes.svelte');
-  try {
-    part = await import('./sizes.svelte');
-  } catch {
-    ui.say('This part of the page did not load. Try again once the connection is back.', true);
-    return;
-  }
-  await part.sizes.start();
 }
 
 /** Saves the run that is shown as a program of one file. */

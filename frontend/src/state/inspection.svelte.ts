@@ -80,7 +80,7 @@ class Inspection {
       const report = await api.compile(question, abort.signal);
       if (abort.signal.aborted) return;
       this.settle(report, question);
-      if (report.verdict === 'ok') workspace.adopt(report.entries ?? []);
+      if (report.verdict === 'ok') workspace.adopt(report.entries ?? [], question.compile.source.text);
     } catch (error) {
       if (abort.signal.aborted) return;
       this.busy = false;

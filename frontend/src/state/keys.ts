@@ -1,6 +1,6 @@
 /** Keys that work everywhere on the page. */
-import { trySizes } from './commands';
 import { saveSource } from './files';
+import { trySizes } from './openings';
 import { run } from './run.svelte';
 import { TABS, ui } from './ui.svelte';
 

@@ -7,6 +7,7 @@ import { callName, coverComponents, entryOf, hasTemplate, kernelsGone, successor
 import { loadPayload, referenced } from '../document/load';
 import { faultAt, faultExactly, report, type Reported, stillStands } from '../document/problems';
 import { reconcile } from '../document/reconcile';
+import { type Former, layFlat, remember, restore, unrelated } from '../document/replaced';
 import { coverGrid, readShape } from '../document/shape';
 import { readExtent } from '../document/numbers';
 import { ui } from './ui.svelte';
@@ -43,6 +44,10 @@ class Workspace {
   entries = $state.raw<readonly Entry[]>([]);
   reported = $state.raw<readonly Reported[]>([]);
   private baseline = $state('');
+  /** Launches as they stood under kernels that another source has replaced, by path and kernel. */
+  private former = new Map<string, Former>();
+  /** The source of `entries`. */
+  private adopted = '';
   /** The title that `entitle` gave. */
   private kernelTitle: string | null = null;
 
@@ -70,6 +75,8 @@ class Workspace {
     this.reported = [];
     this.entries = [];
     this.kernelTitle = null;
+    this.former.clear();
+    this.adopted = '';
     const draft = loadPayload(payload);
     this.baseline = JSON.stringify(draft);
     const saved = savedDraft(origin.key);
@@ -97,20 +104,32 @@ class Workspace {
   }
 
   /** The form follows the kernels of a source that compiled. */
-  adopt(entries: readonly Entry[]): void {
+  adopt(entries: readonly Entry[], source = this.draft.source): void {
     const before = this.entries;
+    const replaced = unrelated(this.adopted, source);
     this.entries = entries;
     const unedited = !this.edited;
-    for (const [, launch] of launches(this.draft.steps)) {
+    for (const [path, launch] of launches(this.draft.steps)) {
+      const was = entryOf(launch.entry, before);
       const gone = launch.entry && !entryOf(launch.entry, entries) && !(launch.entry.includes('<') && hasTemplate(this.draft.source, launch.entry));
       const next = gone && successor(before, entries);
       if (next) launch.entry = callName(next);
       const entry = entryOf(launch.entry, entries);
+      if (was && entry && replaced && callName(was) !== callName(entry)) this.exchange(path, launch, callName(was), callName(entry), source);
       if (entry) reconcile(this.draft, launch, entry);
     }
+    this.adopted = source;
     this.entitle();
     // Naming the parameters of an example is no edit of the user's.
     if (unedited) this.baseline = JSON.stringify(this.draft);
+  }
+
+  /** The launch of a kernel that an unrelated one replaces; undone, the former comes back as it was. */
+  private exchange(path: string, launch: LaunchDraft, was: string, now: string, source: string): void {
+    this.former.set(`${path} ${was}`, remember(this.draft, { ...launch, entry: was }));
+    const former = this.former.get(`${path} ${now}`);
+    if (former) restore(this.draft, launch, former);
+    else layFlat(this.draft, launch, source);
   }
 
   /** A document whose kernels have all been replaced is called by its kernel until the user names it. */

@@ -1,0 +1,3 @@
+/** How the keys of this machine are called. */
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+export const modifier = isMac ? '⌘' : 'Ctrl';
