@@ -94,6 +94,18 @@ def _path(item: ErrorDetails, payload: Any) -> str:
     return ".".join(kept)
 
 
+_FORMS = {
+    r"^[A-Za-z_][A-Za-z0-9_]{0,63}$": "a name is a C identifier of at most 64 characters",
+    r"^[^\x00-\x1f\x7f]*$": "this is one line without control characters",
+    r"^sm_(75|80|86|87|89|90|100|103|110|120|121)$": "architectures are sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, "
+    "sm_100, sm_103, sm_110, sm_120 and sm_121",
+    r"^(auto|emulator|gpu|gpu:[a-z0-9][a-z0-9\-]{0,31})$": "a device is auto, emulator, gpu or gpu:<type>",
+    r"^[0-9a-f]{64}$": "a digest is 64 hexadecimal digits in lower case",
+    r"^[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}$": "a file name has letters, digits, _ . and - only, at most 64",
+}
+"""Patterns of the protocol, in words."""
+
+
 def _words(items: list[ErrorDetails]) -> str:
     """One sentence for all faults of a field: alternatives of one type each say what they would have taken."""
     item = next((item for item in items if item["type"] in ("finite_number", "value_error")), items[0])
@@ -104,7 +116,9 @@ def _words(items: list[ErrorDetails]) -> str:
         return "this field is required"
     if item["type"] == "value_error":
         return message
-    if item is items[0]:
+    if item["type"] == "string_pattern_mismatch":
+        message = _FORMS.get(item["ctx"]["pattern"], item["msg"])
+    elif item is items[0]:
         message = " or ".join(dict.fromkeys(other["msg"] for other in items))
     value = item["input"]
     return f"{message}; it is {str(value)[:60]!r}" if isinstance(value, str | int | float | bool) else message
