@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.devices import Device, DeviceBuffer
-from engine.emission import Emission
+from engine.emission import NO_DIGEST, Emission
 from engine.values.dtypes import Array, numpy_dtype
 from engine.values.initialise import initial_array
 from engine.values.results import extremes
@@ -19,8 +19,6 @@ from protocol.dtypes import write_number
 from protocol.events import BufferRead
 from protocol.frames import expected_key
 from protocol.run import RunRequest
-
-_NO_DIGEST = "0" * 64
 
 Uploads = Mapping[str, memoryview]
 """Whole .npy files by their digest."""
@@ -93,7 +91,7 @@ def read_back(buffer: Buffer, values: Array, emission: Emission) -> None:
         name=buffer.name,
         dtype=buffer.dtype,
         shape=buffer.shape,
-        digest=_NO_DIGEST,
+        digest=NO_DIGEST,
         bytes=buffer.bytes,
         minimum=None if smallest is None else write_number(smallest),
         maximum=None if largest is None else write_number(largest),

@@ -10,8 +10,12 @@ from engine.values.dtypes import Array
 from protocol.base import Model
 from protocol.diagnostics import Diagnostic
 from protocol.events import BufferRead, Diagnosed, Printed
+from protocol.film import Filmed
 
 Emit = Callable[[Mapping[str, object], bytes | memoryview], None]
+
+NO_DIGEST = "0" * 64
+"""In events whose blob the host has yet to name."""
 
 _PRINTED_AT_ONCE = 8_192
 _SEND_INTERVAL_SECONDS = 0.05
@@ -39,7 +43,7 @@ class Emission:
         for start in range(0, len(plain), _PRINTED_AT_ONCE):
             self.event(Printed(text=plain[start : start + _PRINTED_AT_ONCE]))
 
-    def buffer(self, event: BufferRead, values: Array) -> None:
+    def buffer(self, event: BufferRead | Filmed, values: Array) -> None:
         """A buffer's bytes; the host computes their digest."""
         header = event.model_dump(mode="json", exclude={"digest"})
         with self._lock:

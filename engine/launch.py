@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from engine.buffers import allocate, expected_values, initial_values, uploads_of
 from engine.devices import Device, DeviceRefusal, device_type
 from engine.emission import Emission
+from engine.film import Filming
 from engine.launching.plan import Plan, plan
 from engine.outcome import tell_results, values_refused
 from engine.steps import StepRunner
@@ -56,5 +57,6 @@ def _run(
     buffers = allocate(run, device, initial_values(run, uploads_of(blobs)))
     expected = expected_values(run, blobs)
     emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
-    runner = StepRunner(device, planned, run, buffers, emission, begin, request.deadline_seconds)
+    film = Filming.wanted(run, emission)
+    runner = StepRunner(device, planned, run, buffers, emission, begin, request.deadline_seconds, film)
     tell_results(runner, expected, emission, runner.execute())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from engine.emission import Emission
+from engine.values.dtypes import Array
 from protocol.base import Model
 from protocol.diagnostics import Diagnostic
-from protocol.events import Diagnosed, Found, Launched
+from protocol.events import BufferRead, Diagnosed, Found, Launched
+from protocol.film import Filmed
 
 MOST_DIAGNOSTICS = 8
 
@@ -45,6 +47,10 @@ class Overheard(Emission):
                 pass
         if self._onward is not None:
             self._onward.event(event)
+
+    def buffer(self, event: BufferRead | Filmed, values: Array) -> None:
+        if self._onward is not None:
+            self._onward.buffer(event, values)
 
     def printed(self, text: str) -> None:
         if self._onward is not None:

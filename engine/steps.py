@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.devices.architectures import Gpu
-from engine.devices.device import Device, DeviceBuffer, LaunchReport, Repeated
+from engine.devices.device import Device, DeviceBuffer, DeviceLost, LaunchReport, Repeated
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission, PrintedBatches
+from engine.film import Filming
 from engine.launching.arguments import argument_bytes
 from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.initialise import initial_array
 from protocol.arguments import Full
+from protocol.diagnostics import Diagnostic
 from protocol.events import Counted, Found, Launched, Timed
 from protocol.launch import Fill, Launch, Repeat, Step, Swap
 from protocol.run import RunRequest
@@ -46,6 +48,7 @@ class StepRunner:
     begin: float
     limit_seconds: float
     """Counted from `begin`, an instant of time.perf_counter()."""
+    film: Filming | None = None
     totals: dict[str, _Total] = field(default_factory=dict)
     _labels: dict[str, str] = field(default_factory=dict)
     """The user's name -> the name that the buffer was allocated under."""
@@ -57,6 +60,8 @@ class StepRunner:
         for step, total in self.totals.items():
             if total.launches:
                 self.emission.event(self._timed(step, total))
+        if self.film is not None:
+            self.emission.event(self.film.told())
         return finished
 
     def _timed(self, step: str, total: _Total) -> Timed:
@@ -86,7 +91,7 @@ class StepRunner:
             case Launch():
                 return self._launch(step, self.plan.launches[path], deadline)
             case Repeat():
-                return all(self._steps(step.steps, f"{path}.steps", deadline) for _ in range(step.count))
+                return self._repeat(step, path, deadline)
             case Swap():
                 first, second = step.first, step.second
                 self.buffers[first], self.buffers[second] = self.buffers[second], self.buffers[first]
@@ -98,6 +103,26 @@ class StepRunner:
                 assert values is not None
                 self.buffers[step.buffer].write(values)
                 return True
+
+    def _repeat(self, step: Repeat, path: str, deadline: float) -> bool:
+        if not self._frame(path, 0):
+            return False
+        for number in range(1, step.count + 1):
+            if not self._steps(step.steps, f"{path}.steps", deadline) or not self._frame(path, number):
+                return False
+        return True
+
+    def _frame(self, path: str, rounds: int) -> bool:
+        """Between two rounds of a repeat: a frame of the film, where one is due."""
+        if self.film is None:
+            return True
+        try:
+            self.film.after(path, rounds, self.buffers[self.film.buffer.name])
+        except DeviceLost:
+            message = f"the device's memory could not be read for the film after round {rounds:,}"
+            self.emission.diagnosed([Diagnostic(severity="error", message=message, origin="launch", field="film")])
+            return False
+        return True
 
     def _launch(self, step: Launch, launch: PlannedLaunch, deadline: float) -> bool:
         left = deadline - time.perf_counter()

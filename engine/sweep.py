@@ -14,6 +14,7 @@ from engine.buffers import Expected, allocate, expected_values, initial_values, 
 from engine.devices import Device, DeviceRefusal, device_type
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission
+from engine.film import Filming
 from engine.launching.plan import PlannedLaunch
 from engine.launching.shapes import Shape, Shapes, plan_shapes
 from engine.outcome import tell_results, values_refused
@@ -198,10 +199,11 @@ class _Sweep:
         finally:
             device.close()
 
-    def _runner(self, shape: Shape, device: Device, emission: Emission) -> StepRunner:
+    def _runner(self, shape: Shape, device: Device, emission: Overheard) -> StepRunner:
         buffers = allocate(shape.run, device, self.values)
         limit = self.request.deadline_seconds
-        return StepRunner(device, shape.plan, shape.run, buffers, emission, self.begin, limit)
+        film = Filming.wanted(shape.run, emission) if emission.forwards else None
+        return StepRunner(device, shape.plan, shape.run, buffers, emission, self.begin, limit, film)
 
     def _ended(self, shape: Shape, heard: Overheard, name: str, kind: DeviceKind) -> Swept:
         """A shape that did not come to its end."""

@@ -7,11 +7,12 @@ from pydantic import Field
 from protocol.base import Bytes, Digest, Model, Seconds
 from protocol.diagnostics import Diagnostic, Span
 from protocol.dtypes import DType, Number
+from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
 from protocol.sweep import Swept
 
 Coordinates = tuple[int, int, int]
-Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "transfer", "total"]
+Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "film", "transfer", "total"]
 DeviceKind = Literal["emulator", "gpu"]
 FindingClass = Literal["memory", "race", "initialisation", "synchronisation", "trap", "assert", "limit"]
 
@@ -182,6 +183,7 @@ Event = Annotated[
     | Counted
     | Timed
     | BufferRead
+    | Filmed
     | Checked
     | Swept
     | Finished,

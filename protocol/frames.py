@@ -2,7 +2,7 @@
 
 | header | payload |
 |---|---|
-| {"event": …} | an Event's JSON; for buffer-read without `digest`, and the payload is the buffer, row-major |
+| {"event": …} | an Event's JSON; buffer-read and filmed lack `digest`, and their payload is the buffer, row-major |
 | {"artifact": "kernel"} | CompiledKernel as JSON, without `cubin` |
 | {"artifact": "cubin"} | the CUBIN |
 | {"artifact": "occupancy"} | a JSON list of EntryOccupancy |

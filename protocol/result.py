@@ -19,6 +19,7 @@ from protocol.events import (
     Queued,
     Timed,
 )
+from protocol.film import Filmed
 from protocol.sweep import Swept
 
 MAX_PRINTED_CHARACTERS = 1 << 20
@@ -44,6 +45,7 @@ class RunResult(Model):
     buffers: tuple[BufferRead, ...] = ()
     checks: tuple[Checked, ...] = ()
     sweep: tuple[Swept, ...] = ()
+    film: tuple[Filmed, ...] = ()
 
 
 def fold(records: Iterable[EventRecord]) -> RunResult:
@@ -87,6 +89,8 @@ def fold(records: Iterable[EventRecord]) -> RunResult:
                 append("checks", event)
             case Swept():
                 append("sweep", event)
+            case Filmed():
+                append("film", event)
             case Finished():
                 state["verdict"], state["message"], state["state"] = event.verdict, event.message, "finished"
             case _:

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
 from protocol.checks import Check, Equals
+from protocol.film import Film, check_film
 from protocol.kernel import CompiledKernel, Specialisation
 from protocol.launch import (
     MAX_DEPTH,
@@ -68,6 +69,8 @@ class RunRequest(Model):
     sweep: Sweep | None = None
     instruments: Annotated[tuple[Instrument, ...], Field(max_length=2)] = ()
     """What the emulator watches beside running the kernel, at a cost in speed; a GPU has neither."""
+    film: Film | None = None
+    """Frames of a buffer between the rounds of a repeat; with a sweep they are of its first shape."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":
@@ -102,6 +105,8 @@ class RunRequest(Model):
                     raise FieldError(f"checks.{index}.{field}", f"no buffer is called {name}")
         if self.sweep is not None:
             self._check_sweep(self.sweep)
+        if self.film is not None:
+            check_film(self.steps, self.buffers, self.film)
         return self
 
     def _check_sweep(self, sweep: Sweep) -> None:

@@ -14,7 +14,7 @@ from sandbox import gpus
 from sandbox.compilation import Compilation, Emit, compile_for_run
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
-from sandbox.receive import Misbehaved, event_of, stored_event
+from sandbox.receive import Awaited, Misbehaved, event_of, stored_event
 from sandbox.references import expected_blobs
 from sandbox.stores import Stores
 from sandbox.verdicts import finished, worst
@@ -103,18 +103,18 @@ def _launch(
     request = LaunchRequest(run=run, kernel=compilation.kernel, device=device, deadline_seconds=deadline)
     stored = 0.0
     ending: tuple[str, str] | None = None
-    unread = {buffer.name: buffer for buffer in run.buffers if buffer.role != "in"}
+    awaited = Awaited(run)
 
     def receive(header: Mapping[str, object], payload: bytes) -> None:
         nonlocal stored, ending
         event = event_of(
             header,
             allowed=("launched", "printed", "found", "counted", "timed", "checked", "swept", "diagnosed"),
-            buffers=unread,
+            awaited=awaited,
             payload=payload,
         )
         before = time.perf_counter()
-        event = stored_event(event, payload, unread, stores.blobs)
+        event = stored_event(event, payload, stores.blobs)
         stored += time.perf_counter() - before
         if ending is None and isinstance(event, Found) and event.fatal:
             ending = worst(event)

@@ -32,8 +32,8 @@ class Job:
             self.artifacts[name] = bytes(payload)
             return
         event = header["event"]
-        if event["kind"] == "buffer-read":
-            self.buffers[event["name"]] = bytes(payload)
+        if event["kind"] in ("buffer-read", "filmed"):
+            self.buffers[event.get("name") or f"frame {event['round']}"] = bytes(payload)
             assert "digest" not in event
             event = {**event, "digest": "0" * 64}
         EVENT.validate_json(json.dumps(event))
