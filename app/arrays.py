@@ -3,7 +3,7 @@
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
 
@@ -105,17 +105,39 @@ def parse_slice(text: str, dimensions: int) -> tuple[Index, ...]:
     return tuple(index)
 
 
+def frame_slice(index: tuple[Index, ...], shape: tuple[int, ...]) -> tuple[int | range, tuple[Index, ...]]:
+    """An index into a stack of arrays as those that it takes, and the index into each. IndexError."""
+    head, *rest = index[1:] if index[0] is ... and len(index) > len(shape) else index
+    count = shape[0]
+    if isinstance(head, EllipsisType):
+        return range(count), (..., *rest)
+    if isinstance(head, slice):
+        return range(count)[head], tuple(rest)
+    try:
+        return range(count)[head], tuple(rest)
+    except IndexError:
+        raise IndexError(f"index {head} is out of bounds for axis 0 with size {count}") from None
+
+
 def encode(array: Array) -> tuple[int, Iterator[bytes]]:
     """The array as a .npy file: its size in bytes, and its bytes piece by piece."""
+    return encode_stack([array], array, single=True)
+
+
+def encode_stack(parts: Sequence[Array], like: Array, single: bool = False) -> tuple[int, Iterator[bytes]]:
+    """Arrays as a .npy file, each like `like`: stacked along a new first axis, or the `single` one as it is."""
     stream = io.BytesIO()
-    header = {"descr": npy.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+    shape = like.shape if single else (len(parts), *like.shape)
+    header = {"descr": npy.dtype_to_descr(like.dtype), "fortran_order": False, "shape": shape}
     npy.write_array_header_1_0(stream, header)
 
     def pieces() -> Iterator[bytes]:
         yield stream.getvalue()
-        if array.size:
+        for part in parts:
+            if not part.size:
+                continue
             with np.nditer(
-                array,
+                part,
                 flags=["external_loop", "buffered", "zerosize_ok"],
                 order="C",
                 buffersize=CHUNK_ELEMENTS,
@@ -123,4 +145,4 @@ def encode(array: Array) -> tuple[int, Iterator[bytes]]:
                 for chunk in chunks:
                     yield np.asarray(chunk).tobytes()
 
-    return len(stream.getvalue()) + array.nbytes, pieces()
+    return len(stream.getvalue()) + like.nbytes * len(parts), pieces()

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from app import errors, openapi
 from app.guard import Guard
 from app.observe import Metrics, Observe
-from app.routes import buffers, compile, devices, events, exports, health, page, runs, shares, uploads
+from app.routes import buffers, compile, devices, events, exports, films, health, page, runs, shares, uploads
 from app.service import open_service
 from protocol.inspection import InspectRequest
 from protocol.run import RunRequest
@@ -18,7 +18,7 @@ from store.version import VERSION
 
 _ROUTERS = (
     *(runs.router, events.router, buffers.router, compile.router, uploads.router),
-    *(exports.router, devices.router, shares.router, health.router, page.router),
+    *(films.router, exports.router, devices.router, shares.router, health.router, page.router),
 )
 _BODIES = (RunRequest, InspectRequest, shares.NewShare)
 

@@ -1,4 +1,4 @@
-"""What `warpyard run` adds to a launch: block shapes to try, a NumPy reference, and the emulator's instruments."""
+"""What `warpyard run` adds to a launch: block shapes to try, a NumPy reference, instruments, and a film."""
 
 import ast
 import json
@@ -14,7 +14,13 @@ ONE_AXIS = tuple((threads,) for threads in range(32, 1025, 32))
 """Every whole number of warps that a block can have."""
 TWO_AXES = tuple((x, y) for x in (8, 16, 32, 64, 128) for y in (1, 2, 4, 8, 16, 32) if 32 <= x * y <= 1024)
 
-NAMES = (("sweep", "--try-sizes"), ("checks", "--reference"), ("instruments", "--check and --count"))
+NAMES = (
+    ("sweep", "--try-sizes"),
+    ("checks", "--reference"),
+    ("instruments", "--check and --count"),
+    ("film.every", "--film-every"),
+    ("film", "--film"),
+)
 """Paths in the request, and what the user typed there."""
 
 
@@ -28,6 +34,8 @@ class Additions:
     absolute: float | None = None
     check: bool = False
     count: bool = False
+    film: str | None = None
+    film_every: int | None = None
 
     @property
     def instruments(self) -> tuple[str, ...]:
@@ -42,9 +50,12 @@ def extended(request: RunRequest, additions: Additions) -> RunRequest:
     """The request with what was added. Raises Refused."""
     if additions == Additions():
         return request
-    whole = request.model_dump(mode="json") | {"instruments": additions.instruments}
+    instruments = dict.fromkeys((*request.instruments, *additions.instruments))
+    whole = request.model_dump(mode="json") | {"instruments": list(instruments)}
     if additions.sizes is not None:
         whole["sweep"] = {"blocks": shapes(additions.sizes, request)}
+    if additions.film is not None or additions.film_every is not None:
+        whole["film"] = _film(additions, request)
     if additions.reference is not None:
         text = _read(additions.reference)
         check: dict[str, object] = {"kind": "numpy", "text": text, "buffers": _defined(text, request)}
@@ -55,6 +66,16 @@ def extended(request: RunRequest, additions: Additions) -> RunRequest:
         return read(RunRequest, json.dumps(whole))
     except Unreadable as error:
         raise refusal(error, NAMES) from None
+
+
+def _film(additions: Additions, request: RunRequest) -> dict[str, object]:
+    """The request's own film with what was typed instead; of another buffer a film of its own."""
+    own = request.film.model_dump(mode="json") if request.film is not None else {}
+    if additions.film is not None:
+        own |= {"buffer": additions.film}
+    if "buffer" not in own:
+        raise Refused("--film-every goes with --film NAME: the launch has no film of its own")
+    return own if additions.film_every is None else own | {"every": additions.film_every}
 
 
 def shapes(text: str, request: RunRequest) -> list[tuple[int, ...]]:

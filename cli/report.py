@@ -9,6 +9,7 @@ from cli.usage import as_typed
 from protocol.checks import NumpyReference
 from protocol.diagnostics import Diagnostic
 from protocol.events import BufferRead, Checked, Counted, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
+from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
 from protocol.result import RunResult
 from protocol.run import RunRequest
@@ -92,7 +93,7 @@ def counters_text(counted: Counted) -> str:
     return "\n".join(["counted", *(f"  {name:<{width}}  {value:>15,}" for name, value in rows)])
 
 
-def array_of(event: BufferRead, data: bytes) -> "ndarray":
+def array_of(event: BufferRead | Filmed, data: bytes) -> "ndarray":
     """The buffer as a NumPy array of its dtype (bfloat16 by ml_dtypes) and shape."""
     import ml_dtypes
     import numpy
@@ -109,6 +110,8 @@ def summary(
     `fresh`: this command compiled the source itself, although the run then found it in the cache.
     """
     lines = [_buffer_line(terminal, event, blob(event.digest)) for event in result.buffers]
+    if result.film:
+        lines.append(_film_line(terminal, result.film))
     lines += [_check_line(terminal, check) for check in result.checks]
     lines += sweep_lines(terminal, result.sweep) if result.sweep else []
     several = len(result.launches) > 1
@@ -135,6 +138,17 @@ def _buffer_line(terminal: Terminal, event: BufferRead, data: bytes | None) -> s
         first = array_of(event, data).reshape(-1)[:FIRST_ELEMENTS].tolist()
         more = ", …" if event.bytes > len(data) or _count(event.shape) > FIRST_ELEMENTS else ""
         parts.append(f"[{', '.join(map(_number, first))}{more}]")
+    return "  ".join(parts)
+
+
+def _film_line(terminal: Terminal, frames: Sequence[Filmed]) -> str:
+    first, last = frames[0], frames[-1]
+    dtype = f"{first.dtype}[{len(frames)},{','.join(map(str, first.shape))}]"
+    parts = [f"{terminal.paint('bold', f'film of {first.buffer}')}  {dtype}", f"rounds {first.round} to {last.round}"]
+    low = [frame.minimum for frame in frames if frame.minimum is not None]
+    high = [frame.maximum for frame in frames if frame.maximum is not None]
+    if low and high:
+        parts.append(f"min {_number(min(low, key=float))}  max {_number(max(high, key=float))}")
     return "  ".join(parts)
 
 
@@ -209,7 +223,7 @@ def _repeated(timings: Sequence[Timed]) -> str:
     )
 
 
-STAGES = ("compile", "jit", "sandbox", "reference", "setup", "run", "transfer", "total")
+STAGES = ("compile", "jit", "sandbox", "reference", "setup", "run", "film", "transfer", "total")
 
 
 def milliseconds(seconds: float) -> str:

@@ -12,8 +12,8 @@ from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
     from cli.local import Local
+    from cli.saving import Kept
     from protocol.events import Event
-    from protocol.result import RunResult
     from protocol.run import RunRequest
 
 Argument = Annotated[
@@ -50,6 +50,17 @@ Reference = Annotated[
 Tolerance = Annotated[
     float | None,
     typer.Option(help="Of --reference, as in numpy.allclose (1e-05 and 1e-08).", min=0, show_default=False),
+]
+FilmOf = Annotated[
+    str | None,
+    typer.Option("--film", metavar="NAME", help="Film a buffer between the rounds of a repeat.", show_default=False),
+]
+FilmEvery = Annotated[
+    int | None, typer.Option(help="A frame every so many rounds.", metavar="N", min=1, show_default=False)
+]
+SaveFilm = Annotated[
+    str | None,
+    typer.Option(metavar="FILE.npy", help="Keep the frames, stacked along a first axis.", show_default=False),
 ]
 Save = Annotated[list[str] | None, typer.Option("--save", metavar="NAME=file.npy", help="Keep a buffer at the end.")]
 
@@ -90,17 +101,21 @@ def run(
     count: Annotated[
         bool, typer.Option("--count", help="Count memory requests, sectors, branches (emulator; slower).")
     ] = False,
+    film: FilmOf = None,
+    film_every: FilmEvery = None,
+    save_film: SaveFilm = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request and the result as JSON.")] = False,
 ) -> None:
     """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
     from cli.additions import Additions, extended
     from cli.devices import resolve
     from cli.local import opened
+    from cli.saving import save_targets
     from cli.source_options import build_request, read_source
 
-    additions = Additions(try_sizes, reference, rtol, atol, check, count)
+    additions = Additions(try_sizes, reference, rtol, atol, check, count, film, film_every)
     chosen = resolve(device)
-    kept = _save_targets(save)
+    kept = save_targets(save, save_film)
     if example is not None:
         if file is not None or argument or grid or block or shared or entry:
             raise Refused("--example brings its own source, launch and arguments: leave those out")
@@ -146,18 +161,6 @@ def run(
         raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json, seconds, names))
 
 
-def _save_targets(save: list[str] | None) -> dict[str, Path]:
-    targets = {}
-    for text in save or ():
-        name, equals, path = text.partition("=")
-        if not equals or not name or not path.endswith(".npy"):
-            raise Refused(f"--save {text}: expected NAME=file.npy")
-        if not Path(path).parent.is_dir():
-            raise Refused(f"--save {text}: {Path(path).parent} is no folder")
-        targets[name] = Path(path)
-    return targets
-
-
 def example_request(wanted: str) -> "RunRequest":
     """The request of an example; `list` shows them all and ends the command. Raises Refused."""
     from cli.local import examples
@@ -177,7 +180,7 @@ def _perform(
     request: "RunRequest",
     shown: str,
     device: str,
-    kept: dict[str, Path],
+    kept: "Kept",
     as_json: bool,
     compiled_in: float = 0.0,
     names: Sequence[tuple[str, str]] = (),
@@ -188,16 +191,12 @@ def _perform(
     from cli.terminal import errors, output
     from protocol.events import Timed
 
-    readable = {buffer.name for buffer in request.buffers if buffer.role != "in"}
-    for name in kept:
-        if name not in readable:
-            raise Refused(f"--save {name}: not a buffer that is read back (there are: {', '.join(sorted(readable))})")
+    kept.check(request)
     out = output()
     live = Live(out, errors(), request, shown, names)
     first: list[Event] = [Timed(stage="compile", seconds=compiled_in)] if compiled_in else []
     result, finished = perform(local, request, device, (lambda event: None) if as_json else live, first)
-    for name, path in kept.items():
-        _keep(local, result, name, path)
+    kept.save(result, local.stores.blobs.get)
     if as_json:
         whole = {"request": request.model_dump(mode="json"), "result": result.model_dump(mode="json")}
         typer.echo(json.dumps(whole, ensure_ascii=False))
@@ -206,23 +205,6 @@ def _perform(
             out.line(line)
     sound = all(check.passed for check in result.checks) and all(found.advice for found in result.findings)
     return 0 if finished.verdict == "ok" and sound else 1
-
-
-def _keep(local: "Local", result: "RunResult", name: str, path: Path) -> None:
-    import numpy
-
-    from cli.report import array_of
-
-    event = next((event for event in result.buffers if event.name == name), None)
-    data = local.stores.blobs.get(event.digest) if event is not None else None
-    if event is None or data is None:
-        typer.echo(f"warpyard: {name} was not read back, so {path} is not written", err=True)
-        return
-    array = array_of(event, data)
-    try:
-        numpy.save(path, array.view(numpy.uint16) if event.dtype == "bfloat16" else array)
-    except OSError as error:
-        raise Refused(f"--save {name}: {path}: {error.strerror}", code=1) from None
 
 
 def _show_failed_compile(report: object, text: str, shown: str, as_json: bool) -> int:

@@ -1,7 +1,8 @@
 /*! warpyard
 title = "Heat on a plate"
-summary = "A five-point stencil, 400 steps in time, with two buffers that change places."
+summary = "A five-point stencil, 400 steps in time, filmed every tenth; two buffers change places."
 order = 100
+film = { buffer = "u", every = 10 }
 reference = """
 ny, nx = np.mgrid[0:256, 0:256].astype(np.float64)
 u = (100 * np.exp(-((nx - 90) * (nx - 90) + (ny - 128) * (ny - 128)) / 800)).astype(np.float32)
@@ -62,7 +63,8 @@ second = "v"
 // A thread reads its point and four neighbours from `now` and writes to `next`.
 // Reading and writing one buffer would be a race: some neighbours would be of
 // this step and some of the last. So there are two, and after each launch the
-// step "swap" lets u and v change places.
+// step "swap" lets u and v change places. The film is of u: after each swap
+// that name denotes the buffer that was just written.
 //
 // The block is 32 × 8, not 16 × 16: a warp is then one row of 32 points, and
 // its loads are four whole sectors. Points of the edge keep their value.

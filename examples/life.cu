@@ -1,7 +1,8 @@
 /*! warpyard
 title = "Game of Life"
-summary = "A hundred generations on a torus, bytes as cells."
+summary = "A hundred generations on a torus, bytes as cells, filmed one by one."
 order = 110
+film = { buffer = "cells" }
 reference = """
 cells = np.random.default_rng(7).integers(0, 2, size=128 * 128).astype(np.uint8).reshape(128, 128)
 for _ in range(100):

@@ -34,8 +34,8 @@ _BUILT_IN = {
 """Types that a literal converts to by itself; any other argument goes by its bytes."""
 _VECTOR = re.compile(r"(u?(char|short|int|long|longlong)|float|double)[1-4]")
 _LOCALS = {
-    "buffers", "choices", "count", "memory", "median", "milliseconds", "round", "run_steps", "start", "stop", "times",
-    "upload", "words",
+    "buffers", "choices", "count", "film", "filming", "memory", "median", "milliseconds", "round", "run_steps",
+    "start", "stop", "take_frame", "times", "upload", "words",
 }  # fmt: skip
 _MAIN = re.compile(r"\bmain\s*\(")
 
@@ -44,7 +44,7 @@ def cuda_program(program: Program, file_name: str) -> str:
     """The whole program. Raises NotExportable."""
     request = program.request
     made = [initial(buffer, index) for index, buffer in enumerate(program.buffers)]
-    needs = set().union(*(item.needs for item in made))
+    needs = set().union(*(item.needs for item in made), {"film"} if program.film_name else ())
     notes = [item.note for item in made if item.note]
     statements = []
     for buffer, item in zip(program.buffers, made, strict=True):
@@ -82,6 +82,9 @@ def cuda_program(program: Program, file_name: str) -> str:
              if item.role != "in"],
             1,
         ),
+        FILM_HELP=", and the film" if program.film_name else "",
+        FILM=_lines(_film(program), 1),
+        FILM_SAVED=_lines(_film_saved(program), 1),
         COUNTED=program.counted,
         ROUNDS="0" if program.prints else "10",
         ROUNDS_HELP=", since the kernel prints" if program.prints else "",
@@ -103,7 +106,7 @@ def nvcc_flags(options: Options, architecture: str) -> list[str]:
 def _host(needs: set[str]) -> str:
     """The fragments that the program needs, in an order in which each finds what it uses."""
     parts = [fragment("host.cu")]
-    parts += [fragment(f"{name}.cu") for name in ("values", "formula", "load") if name in needs]
+    parts += [fragment(f"{name}.cu") for name in ("values", "formula", "load", "film") if name in needs]
     if "normal" in needs:
         parts.append(fragment("ziggurat.cu"))
     if "random" in needs:
@@ -134,6 +137,32 @@ def _pointers(buffers: Sequence[Buffer]) -> list[str]:
     ]
 
 
+def _film(program: Program) -> list[str]:
+    """Where frames are kept, which only --save asks for."""
+    if program.request.film is None:
+        return []
+    index = next(at for at, item in enumerate(program.buffers) if item.name == program.request.film.buffer)
+    buffer = program.buffers[index]
+    shape = ", ".join(map(str, (0, *buffer.shape)))
+    made = f'"{program.film_name}", "{buffer.dtype}", {ITEM_BYTES[buffer.dtype]}, true, {{{shape}}}'
+    return [
+        "// The film, frames first.",
+        f"host_side::Buffer film = host_side::make_buffer({made});",
+        "bool filming = !choices.save.empty();",
+        "auto take_frame = [&](host_side::Pointer pointer) {",
+        "    if (filming)",
+        f"        host_side::append(film, buffers[{index}].bytes.size(), pointer);",
+        "};",
+        "",
+    ]
+
+
+def _film_saved(program: Program) -> list[str]:
+    if program.request.film is None:
+        return []
+    return ["if (filming)", "    host_side::write_npy(choices.save, film);", "filming = false;"]
+
+
 class _Steps:
     """Writes the steps, and remembers which kernels need more shared memory."""
 
@@ -150,10 +179,7 @@ class _Steps:
                 case Launch():
                     result += [f"{indent}{line}" for line in self._launch(self._program.launches[here])]
                 case Repeat():
-                    name = f"round_{depth - 1}"
-                    result.append(f"{indent}for (int {name} = 0; {name} < {step.count}; ++{name}) {{")
-                    result += self.lines(step.steps, f"{here}.steps", depth + 1)
-                    result.append(f"{indent}}}")
+                    result += self._repeat(step, here, depth)
                 case Swap():
                     result.append(f"{indent}std::swap(d_{step.first}, d_{step.second});")
                 case Fill():
@@ -161,6 +187,18 @@ class _Steps:
                     element = _bytes(number_bytes(step.value, buffer.dtype))
                     result.append(f"{indent}host_side::fill(d_{buffer.name}, {buffer.elements}, {element});")
         return result
+
+    def _repeat(self, step: Repeat, path: str, depth: int) -> list[str]:
+        indent, name, film = "    " * depth, f"round_{depth - 1}", self._program.filmed(path)
+        inner = self.lines(step.steps, f"{path}.steps", depth + 1)
+        if film is None:
+            return [f"{indent}for (int {name} = 0; {name} < {step.count}; ++{name}) {{", *inner, f"{indent}}}"]
+        take = f"take_frame(d_{film.buffer});"
+        last = [f"{indent}    {take}"]
+        if film.every > 1:
+            last = [f"{indent}    if ({name} % {film.every} == 0)", f"{indent}        {take}"]
+        head = f"{indent}for (int {name} = 1; {name} <= {step.count}; ++{name}) {{"
+        return [f"{indent}{take}", head, *inner, *last, f"{indent}}}"]
 
     def attributes(self) -> list[str]:
         if not self._shared:

@@ -58,12 +58,26 @@ def cupy_script(program: Program, file_name: str) -> str:
         HELPERS="\n".join(_helpers(text)),
         INITIAL="\n".join(starts),
         STEPS="\n".join(body),
+        FILM_PARAMETER=", film=lambda array: None" if program.film_name else "",
+        FILM_HELP=", and the frames of the film stacked" if program.film_name else "",
+        **_film(program.film_name),
         LAUNCHES=str(count_launches(program.steps)),
         COUNTED=program.counted,
         ROUNDS="0" if program.prints else "10",
         ROUNDS_HELP="; 0 by default, since the kernel prints" if program.prints else "",
         UNSET=" Uninitialised buffers hold what the memory held." if _unset(program) else "",
     )
+
+
+def _film(name: str) -> dict[str, str]:
+    """What the script does for the film's file; nothing without a name."""
+    if not name:
+        return {"FILM": "", "FILM_ARGUMENT": "", "FILM_SAVED": "results"}
+    return {
+        "FILM": "    frames = []\n",
+        "FILM_ARGUMENT": ", lambda array: frames.append(cupy.asnumpy(array)) if options.save else None",
+        "FILM_SAVED": f'results | {{"{name}": np.stack(frames)}}',
+    }
 
 
 def _unset(program: Program) -> bool:
@@ -173,8 +187,7 @@ class _Steps:
                 case Launch():
                     result += textwrap.indent(self._launch(self._program.launches[here]), indent).split("\n")
                 case Repeat():
-                    result.append(f"{indent}for _ in range({step.count}):")
-                    result += self.lines(step.steps, f"{here}.steps", depth + 1)
+                    result += self._repeat(step, here, depth)
                 case Swap():
                     one, two = f'buffers["{step.first}"]', f'buffers["{step.second}"]'
                     result.append(f"{indent}{one}, {two} = {two}, {one}")
@@ -182,6 +195,17 @@ class _Steps:
                     value = scalar(step.value, self._dtypes[step.buffer])
                     result.append(f'{indent}buffers["{step.buffer}"].fill({value})')
         return result
+
+    def _repeat(self, step: Repeat, path: str, depth: int) -> list[str]:
+        indent, film = "    " * depth, self._program.filmed(path)
+        inner = self.lines(step.steps, f"{path}.steps", depth + 1)
+        if film is None:
+            return [f"{indent}for _ in range({step.count}):", *inner]
+        take = f'film(buffers["{film.buffer}"])'
+        last = [f"{indent}    {take}"]
+        if film.every > 1:
+            last = [f"{indent}    if rounds % {film.every} == 0:", f"{indent}        {take}"]
+        return [f"{indent}{take}", f"{indent}for rounds in range(1, {step.count + 1}):", *inner, *last]
 
     def kernels(self) -> list[str]:
         """Lines that look the kernels up."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from protocol.arguments import Arange, Argument, Buffer, Linspace, Normal, Uniform
+from protocol.film import Film, filmed_repeat
 from protocol.kernel import Entry, Parameter
 from protocol.launch import Launch, Step, count_launches, dim3, resolve_grid, walk
 from protocol.run import RunRequest
@@ -56,6 +57,16 @@ class Program:
     @property
     def steps(self) -> tuple[Step, ...]:
         return self.request.steps
+
+    def filmed(self, path: str) -> Film | None:
+        """The film, where it is of the repeat at that path."""
+        film = self.request.film
+        return film if film is not None and filmed_repeat(self.steps, film)[0] == path else None
+
+    @property
+    def film_name(self) -> str:
+        """Of the film's file, without .npy; empty where there is no film."""
+        return f"{self.request.film.buffer}-film" if self.request.film is not None else ""
 
     @property
     def counted(self) -> str:

@@ -2,7 +2,7 @@
 //
 //     nvcc @FLAGS@ -o @STEM@ @FILE@
 //     ./@STEM@                     run, and print what came out and how long it took
-//     ./@STEM@ --save FOLDER       also keep every result as a .npy file in an existing folder
+//     ./@STEM@ --save FOLDER       also keep every result@FILM_HELP@ as a .npy file in an existing folder
 //     ./@STEM@ --initial FOLDER    only write what the buffers start from; needs no GPU
 //     ./@STEM@ --rounds N          measured runs (@ROUNDS@ by default@ROUNDS_HELP@; 0: none)
 //
@@ -56,7 +56,7 @@ int main(int count, char **words)
     auto upload = [&]() {
 @UPLOADS@    };
 
-@ATTRIBUTES@    auto run_steps = [&]() {
+@ATTRIBUTES@@FILM@    auto run_steps = [&]() {
 @STEPS@    };
 
     upload();
@@ -70,7 +70,7 @@ int main(int count, char **words)
         if (!choices.save.empty())
             host_side::write_npy(choices.save, buffer);
     }
-
+@FILM_SAVED@
     // Time of all steps by the GPU's events, pauses between launches included. Each round starts from the same data,
     // and the first one warms up.
     if (choices.rounds > 0) {

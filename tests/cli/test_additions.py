@@ -1,9 +1,10 @@
-"""`warpyard run` with block shapes to try and with a NumPy reference."""
+"""`warpyard run` with block shapes to try, with a NumPy reference, and with a film."""
 
 import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cli.additions import ONE_AXIS, TWO_AXES
@@ -121,3 +122,49 @@ def test_the_fastest_with_the_same_results_is_best() -> None:
         "times: , wall time of the CPU, not GPU time; medians",
         "far out",
     ]
+
+
+def test_a_film_is_told_and_kept(warpyard: Warpyard, tmp_path: Path) -> None:
+    options = ("--film", "u", "--film-every", "100", "--save-film", "film.npy", "--save", "u=u.npy")
+    done = warpyard("run", "--example", "heat", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^film of u  float32\[5,256,256\]  rounds 0 to 400  min \S+  max 100$", done.stdout, re.MULTILINE)
+    assert re.search(r"^time  .* run .* · film [\d.]+ m?s · transfer ", done.stdout, re.MULTILINE)
+    film = np.load(tmp_path / "film.npy")
+    assert (film.shape, film.dtype) == ((5, 256, 256), np.float32)
+    np.testing.assert_array_equal(film[-1], np.load(tmp_path / "u.npy"))
+    peaks = film.max(axis=(1, 2))
+    assert peaks[0] == 100 and (np.diff(peaks) < 0).all()
+
+
+def test_an_example_brings_its_film(warpyard: Warpyard, tmp_path: Path) -> None:
+    done = warpyard("run", "--example", "life", "--film-every", "50", "--save-film", "life.npy", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    whole = json.loads(done.stdout)
+    assert whole["request"]["film"] == {"buffer": "cells", "every": 50, "step": None}
+    assert [frame["round"] for frame in whole["result"]["film"]] == [0, 50, 100]
+    assert np.load(tmp_path / "life.npy").shape == (3, 128, 128)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--example", "heat", "--film", "u", "--film-every", "1"], "--film-every: 400 rounds make 401 frames"),
+        (["--example", "heat", "--film", "q"], "--film: no buffer is called q"),
+        (["--example", "heat", "--film-every", "0"], "--film-every"),
+        (["--example", "saxpy", "--film", "y"], "--film: nothing is repeated"),
+        (["--example", "saxpy", "--film-every", "2"], "--film-every goes with --film NAME"),
+        (["--example", "saxpy", "--save-film", "f.npy"], "--save-film: there is no film to keep"),
+        (["--example", "heat", "--save-film", "f.png"], "--save-film f.png: expected file.npy"),
+        (["--example", "heat", "--save-film", "no/f.npy"], "--save-film no/f.npy: no is no folder"),
+    ],
+)
+def test_a_film_that_cannot_be_is_refused(warpyard: Warpyard, given: list[str], said: str) -> None:
+    done = warpyard("run", *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+def test_an_example_keeps_its_instruments_beside_what_is_added(warpyard: Warpyard) -> None:
+    done = warpyard("run", "--example", "race", "--count", "--json")
+    assert json.loads(done.stdout)["request"]["instruments"] == ["checks", "counters"]

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from protocol.film import MAX_FRAMES, Film, filmed_repeat, frame_count, least_every
+from protocol.events import Event, EventRecord, Queued
+from protocol.film import MAX_FRAMES, Film, Filmed, filmed_repeat, frame_count, least_every
 from protocol.reading import Unreadable, read
+from protocol.result import fold
 from protocol.run import RunRequest
 
 LAUNCH = {
@@ -93,3 +95,16 @@ def test_what_a_fault_proposes_is_the_least_that_fits(rounds: int, most: int) ->
 def test_the_choice_of_a_repeat_among_several() -> None:
     run = read(RunRequest, request({"buffer": "u", "step": "steps.2"}, steps=TWO))
     assert filmed_repeat(run.steps, Film(buffer="u", step="steps.2")) == ("steps.2", run.steps[2])
+
+
+def test_a_later_attempt_films_anew() -> None:
+    """As the reducer has it: frames of a lost attempt are not mixed with those of the next."""
+    frame = Filmed(buffer="a", round=0, dtype="int32", shape=(1,), digest="0" * 64, bytes=4)
+    events: list[tuple[str, Event]] = [
+        ("0-1", Queued(device="emulator")),
+        ("1-1", frame),
+        ("1-2", frame.model_copy(update={"round": 1})),
+        ("2-1", frame),
+    ]
+    result = fold(EventRecord(id=place, at=0.0, event=event) for place, event in events)
+    assert [item.round for item in result.film] == [0]

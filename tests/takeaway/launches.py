@@ -147,13 +147,14 @@ BODIES: dict[str, dict[str, Any]] = {
             {"kind": "fill", "buffer": "half", "value": 0.1},
             {"kind": "fill", "buffer": "brain", "value": 0.1},
         ],
+        "film": {"buffer": "class", "every": 2},
     },
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A request, its compiled kernels, and the buffers that the emulator read back; bfloat16 as uint16."""
+    """A request, its compiled kernels, and what the emulator read back: buffers, and NAME-film; bfloat16 as uint16."""
 
     request: RunRequest
     kernel: CompiledKernel
@@ -171,6 +172,11 @@ def ran(request: RunRequest) -> Ran:
         if buffer.name in job.buffers:
             dtype = "uint16" if buffer.dtype == "bfloat16" else buffer.dtype
             results[buffer.name] = np.frombuffer(job.buffers[buffer.name], dtype).reshape(buffer.shape)
+    film = request.film
+    if film is not None:
+        shape = next(buffer.shape for buffer in request.buffers if buffer.name == film.buffer)
+        frames = [job.buffers[f"frame {event['round']}"] for event in job.kind("filmed")]
+        results[f"{film.buffer}-film"] = np.frombuffer(b"".join(frames), results[film.buffer].dtype).reshape(-1, *shape)
     return Ran(request, kernel, results)
 
 

@@ -97,6 +97,28 @@ def test_the_script_swaps_fills_and_asks_for_shared_memory(monkeypatch: pytest.M
     assert module["name_expressions"] == ("ns::scale< double >", "ns::scale<float>", "upload")
 
 
+def test_the_script_keeps_the_film(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The kernels of the stand-in do nothing, so that only swaps change what a name denotes."""
+    cupy, noted = stand_in()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(sys, "argv", ["exported.py", "--save", str(tmp_path), "--rounds", "2"])
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(exported("steps", "cupy"), "exported.py", "exec"), space)
+    frames = np.load(tmp_path / "class-film.npy")
+    assert (frames.dtype, frames.shape) == (np.float32, (2, 32))
+    np.testing.assert_array_equal(frames, [np.arange(32)] * 2)
+    assert len(noted.calls) == 12 * (1 + 1 + 2)
+    assert "class-film" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_without_a_film_has_nothing_of_one(form: Format) -> None:
+    request = case("steps").request.model_copy(update={"film": None})
+    assert "film" not in export(request, case("steps").kernel.entries, form).text
+
+
 def test_the_script_measures_from_the_same_data(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
