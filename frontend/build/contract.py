@@ -34,6 +34,7 @@ WARNING = {"severity": "warning", "message": "unused", "span": {"line": 3, "colu
 LAUNCHED = {"step": "steps.0", "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "dynamic_shared_bytes": 0}
 FOUND = {"class": "memory", "code": "out-of-bounds", "message": "too far", "block": [0, 0, 0]}
 READ = {"name": "a", "dtype": "float32", "shape": [4], "digest": "0" * 64, "bytes": 16}
+FILMED = {"buffer": "a", "round": 0, "dtype": "float32", "shape": [4], "digest": "0" * 64, "bytes": 16, "minimum": 0}
 CHECKED = {"buffer": "a", "passed": False, "differing": 1, "index": [2], "got": "nan", "expected": 1.5}
 QUEUED = {"kind": "queued", "device": "emulator", "position": 2}
 STREAMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
@@ -51,9 +52,11 @@ STREAMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("1-7", {"kind": "printed", "text": "b\n"}),
         ("1-8", {"kind": "found", **FOUND}),
         ("1-9", {"kind": "counted", "step": "steps.0", "counters": {"instructions": 12}}),
-        ("1-10", {"kind": "buffer-read", **READ}),
-        ("1-11", {"kind": "checked", **CHECKED}),
-        ("1-12", {"kind": "finished", "verdict": "error", "message": "stopped", "seconds": 1.5}),
+        ("1-10", {"kind": "filmed", **FILMED}),
+        ("1-11", {"kind": "filmed", **FILMED, "round": 5}),
+        ("1-12", {"kind": "buffer-read", **READ}),
+        ("1-13", {"kind": "checked", **CHECKED}),
+        ("1-14", {"kind": "finished", "verdict": "error", "message": "stopped", "seconds": 1.5}),
     ],
     "a second attempt replaces the first": [
         ("0-1", QUEUED),

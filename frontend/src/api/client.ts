@@ -110,6 +110,9 @@ export const api = {
 
 export const eventsUrl = (run: string) => `/api/runs/${segment(run)}/events`;
 
+/** Address of a run's film as .npy, frames first. */
+export const filmUrl = (run: string, slice = '') => `/api/runs/${segment(run)}/film.npy${slice && `?slice=${slice}`}`;
+
 /** Address of an output buffer as .npy; `slice` is NumPy basic slicing such as `0:10,::2`. */
 export function bufferUrl(run: string, buffer: string, slice = ''): string {
   const query = slice ? `?slice=${slice}` : '';

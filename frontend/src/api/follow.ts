@@ -13,6 +13,7 @@ const KINDS: Record<RunEvent['kind'], true> = {
   counted: true,
   timed: true,
   'buffer-read': true,
+  filmed: true,
   checked: true,
   swept: true,
   finished: true,

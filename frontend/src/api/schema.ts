@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 498ddfd49dc1fb32f3ddbf90b98ab2a0cfe8449bf6de6e5269d215a88a7d0579
+// Made by `npm run types` from the protocol's models; sha256 ce1e7165ff3983f6411a4eaa02329b97940c2ce1d188233de87eb2bd0ee16b73
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -23,6 +23,32 @@ export interface components {
              * @default 1
              */
             step?: boolean | number | string;
+        };
+        /**
+         * ArgumentType
+         * @description The type of a launch's argument, for a language that compiles for it.
+         */
+        ArgumentType: {
+            /**
+             * Dimensions
+             * @default 0
+             */
+            dimensions?: number;
+            /**
+             * Dtype
+             * @default null
+             */
+            dtype?: ("bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128") | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "array" | "number" | "other";
+            /**
+             * Name
+             * @default null
+             */
+            name?: string | null;
         };
         /**
          * Buffer
@@ -261,6 +287,11 @@ export interface components {
              */
             schema_version?: number;
             source: components["schemas"]["Source"];
+            /**
+             * Specialisations
+             * @default []
+             */
+            specialisations?: components["schemas"]["Specialisation"][];
         };
         /**
          * Compiling
@@ -436,9 +467,14 @@ export interface components {
         };
         /**
          * Entry
-         * @description A __global__ function that can be launched.
+         * @description A kernel that can be launched: in CUDA C++ a __global__ function.
          */
         Entry: {
+            /**
+             * Compiled
+             * @default true
+             */
+            compiled?: boolean;
             /** Display */
             display: string;
             /**
@@ -454,6 +490,11 @@ export interface components {
              */
             parameters?: components["schemas"]["Parameter"][];
             resources: components["schemas"]["Resources"];
+            /**
+             * Types
+             * @default null
+             */
+            types?: components["schemas"]["ArgumentType"][] | null;
         };
         /**
          * EntryOccupancy
@@ -504,7 +545,7 @@ export interface components {
             /** At */
             at: number;
             /** Event */
-            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Finished"];
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Finished"];
             /** Id */
             id: string;
         };
@@ -522,6 +563,67 @@ export interface components {
             kind: "fill";
             /** Value */
             value: boolean | number | string;
+        };
+        /**
+         * Film
+         * @description Frames of one buffer: before the first round of a repeat, and after every `every`-th one.
+         *
+         *     A frame is the whole buffer that the name denotes at that moment, after the swaps of the round.
+         */
+        Film: {
+            /** Buffer */
+            buffer: string;
+            /**
+             * Every
+             * @default 1
+             */
+            every?: number;
+            /**
+             * Step
+             * @default null
+             */
+            step?: string | null;
+        };
+        /**
+         * Filmed
+         * @description A frame of the film, in the order of its rounds; its bytes are a blob, row-major.
+         */
+        Filmed: {
+            /** Buffer */
+            buffer: string;
+            /** Bytes */
+            bytes: number;
+            /** Digest */
+            digest: string;
+            /**
+             * Dtype
+             * @enum {string}
+             */
+            dtype: "bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128";
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "filmed";
+            /**
+             * Maximum
+             * @default null
+             */
+            maximum?: boolean | number | string | null;
+            /**
+             * Minimum
+             * @default null
+             */
+            minimum?: boolean | number | string | null;
+            /**
+             * Not Finite
+             * @default 0
+             */
+            not_finite?: number;
+            /** Round */
+            round: number;
+            /** Shape */
+            shape: number[];
         };
         /**
          * Finished
@@ -1072,6 +1174,11 @@ export interface components {
              */
             const?: boolean;
             /**
+             * Dimensions
+             * @default 0
+             */
+            dimensions?: number;
+            /**
              * Dtype
              * @default null
              */
@@ -1204,6 +1311,8 @@ export interface components {
              * @default auto
              */
             device?: string;
+            /** @default null */
+            film?: components["schemas"]["Film"] | null;
             /**
              * Instruments
              * @default []
@@ -1267,6 +1376,11 @@ export interface components {
              * @default []
              */
             diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Film
+             * @default []
+             */
+            film?: components["schemas"]["Filmed"][];
             /**
              * Findings
              * @default []
@@ -1379,9 +1493,9 @@ export interface components {
             /**
              * Language
              * @default cuda-c++
-             * @constant
+             * @enum {string}
              */
-            language?: "cuda-c++";
+            language?: "cuda-c++" | "ptx" | "numba";
             /** Text */
             text: string;
         };
@@ -1407,6 +1521,22 @@ export interface components {
             end_line?: number | null;
             /** Line */
             line: number;
+        };
+        /**
+         * Specialisation
+         * @description A kernel, by name, with the types that a launch calls it with.
+         */
+        Specialisation: {
+            /**
+             * Arguments
+             * @default []
+             */
+            arguments?: components["schemas"]["ArgumentType"][];
+            /**
+             * Entry
+             * @default
+             */
+            entry?: string;
         };
         /**
          * StructArgument
@@ -1576,7 +1706,7 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "reference" | "run" | "transfer" | "total";
+            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "reference" | "run" | "film" | "transfer" | "total";
             /**
              * Step
              * @default

@@ -5,6 +5,7 @@ import type {
   DeviceBuffer,
   Entry,
   FieldProblem,
+  Film,
   Initialiser,
   Launch,
   NumberLike,
@@ -196,6 +197,17 @@ function buildStep(step: StepDraft, entries: readonly Entry[], path: string, fau
   return { kind: 'repeat', count: step.count, steps };
 }
 
+/** Of the first repeat that has one, at the top: the others' are kept for when they are chosen. */
+function buildFilm(steps: readonly StepDraft[], faults: Faults): { film?: Film } {
+  const at = steps.findIndex((step) => step.kind === 'repeat' && step.film);
+  const step = steps[at];
+  if (step?.kind !== 'repeat' || !step.film) return {};
+  const { buffer, every } = step.film;
+  const film = { buffer, every: faults.take('film.every', readExtent(every, 'Rounds between two frames', 1), 1) };
+  const several = steps.some((other, index) => other.kind === 'repeat' && index !== at);
+  return { film: several ? { ...film, step: `steps.${at}` } : film };
+}
+
 function buildOptions(draft: Draft, faults: Faults): NonNullable<RunRequest['options']> {
   const { standard, fastMath, fmad, maxRegisters, defines } = draft.options;
   const limit = maxRegisters.trim() ? faults.take('options.max_registers', readExtent(maxRegisters, 'Registers a thread', 16), 16) : null;
@@ -245,6 +257,7 @@ export function build(draft: Draft, entries: readonly Entry[] = []): Built {
     checks: buildChecks(draft, names, faults),
     device: draft.device,
     instruments: draft.instruments,
+    ...buildFilm(draft.steps, faults),
   };
   return {
     request,

@@ -62,6 +62,8 @@ export interface RepeatDraft {
   kind: 'repeat';
   count: number;
   steps: StepDraft[];
+  /** The film of the run, where it is of this repeat; `every` as typed. */
+  film?: { buffer: string; every: string } | null;
 }
 
 export type StepDraft =

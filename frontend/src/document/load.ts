@@ -1,5 +1,5 @@
 /** A payload as a draft. */
-import type { Argument, Check, DeviceBuffer, NumpyReference, SharePayload, Step } from '../api/types';
+import type { Argument, Check, DeviceBuffer, NumpyReference, RunRequest, SharePayload, Step } from '../api/types';
 import {
   type ArgumentDraft,
   type BufferDraft,
@@ -99,6 +99,13 @@ function loadChecks(checks: readonly Check[]): { checks: Check[]; reference: Ref
   return { checks: checks.toSpliced(at, 1), reference };
 }
 
+function loadSteps({ steps, film }: RunRequest): StepDraft[] {
+  const loaded = steps.map(loadStep);
+  const filmed = film && loaded.find((step, index) => step.kind === 'repeat' && (film.step ?? `steps.${index}`) === `steps.${index}`);
+  if (filmed?.kind === 'repeat') filmed.film = { buffer: film!.buffer, every: String(film!.every ?? 1) };
+  return loaded;
+}
+
 export function loadPayload(payload: SharePayload): Draft {
   const { request } = payload;
   const options = request.options ?? {};
@@ -116,7 +123,7 @@ export function loadPayload(payload: SharePayload): Draft {
     architecture: request.architecture ?? 'sm_90',
     device: request.device ?? 'auto',
     buffers: [],
-    steps: request.steps.map(loadStep),
+    steps: loadSteps(request),
     ...loadChecks(request.checks ?? []),
     instruments: [...(request.instruments ?? [])],
     sweep: request.sweep ?? null,

@@ -3,7 +3,7 @@ import type { EventRecord, RunResult } from '../api/types';
 
 export const MAX_PRINTED_CHARACTERS = 1 << 20;
 
-type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep'>;
+type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'film'>;
 type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled'>;
 type Filled<T> = { [K in keyof T]-?: NonNullable<T[K]> };
 
@@ -16,6 +16,7 @@ const noLists = (): Filled<Lists> => ({
   buffers: [],
   checks: [],
   sweep: [],
+  film: [],
 });
 
 /** Text up to a number of code points, counted as Python does. */
@@ -89,6 +90,9 @@ export class Fold {
         break;
       case 'swept':
         this.lists.sweep.push(event);
+        break;
+      case 'filmed':
+        this.lists.film.push(event);
         break;
       case 'finished':
         this.scalars.verdict = event.verdict;

@@ -20,6 +20,7 @@ const NAMES: Record<Timed['stage'], string> = {
   jit: 'Emulator code',
   setup: 'Set up',
   run: 'Run',
+  film: 'Film',
   transfer: 'Transfer',
   reference: 'Reference',
   total: 'Total',
@@ -32,12 +33,13 @@ const MEANINGS: Record<Timed['stage'], string> = {
   jit: 'PTX to code for the emulator',
   setup: 'allocating and filling the buffers',
   run: 'executing the launches',
+  film: 'reading the frames of the film, between launches',
   transfer: 'reading the buffers back',
   reference: 'the NumPy reference of the checks',
   total: 'from taking the run up to its end',
 };
 
-const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'transfer', 'reference', 'total'];
+const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'film', 'transfer', 'reference', 'total'];
 
 export const emulated = (result: RunResult): boolean => (result.launches ?? []).some(({ device }) => device === 'emulator');
 
