@@ -164,6 +164,8 @@ class Classifier:
 
     def _generic(self, instruction: Instruction, sources: list[Operand], type: str) -> Shape:
         opcode = instruction.opcode
+        if opcode == "mbarrier" and not {"test_wait", "try_wait", "pending_count"} & set(instruction.modifiers):
+            return varying(type)  # each lane's state is another
         if opcode in _VARYING_OPCODES or (opcode == "ld" and self._is_private(instruction)):
             return varying(type)
         kinds = {self._operand_kind(operand) for operand in sources}

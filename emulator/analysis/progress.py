@@ -17,6 +17,9 @@ _PAUSES = frozenset({"membar", "fence", "nanosleep"})
 _CONSTANT = frozenset({"nc", "local", "const", "param", "param::entry", "param::func"})
 _PRIVATE = frozenset({"shared", "shared::cta"}) | _CONSTANT
 _LONGEST_SPIN = 24  # instructions
+_WAITS = frozenset({"test_wait", "try_wait"})
+_QUIET_SPACES = frozenset({"shared", "local", "const", "param"})
+_CHANGING = frozenset({"st", "atom", "red", "cp", "call", "bar", "barrier", "wmma", "stmatrix", "trap"})
 
 
 def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
@@ -73,6 +76,20 @@ def spinning_blocks(graph: Graph) -> set[int]:
 def orders_memory(body: Iterable[Label | Instruction]) -> bool:
     """Whether a kernel synchronises threads of different blocks through memory: by fences or ordered accesses."""
     return any(isinstance(item, Instruction) and _orders(item) for item in body)
+
+
+def is_active(item: Instruction) -> bool:
+    """Whether an instruction may change more than the gang's registers, or depends on more than shared memory.
+
+    Without such instructions the frames of a block's gangs are its state, see `runtime.idleness`.
+    """
+    if item.opcode in ("ld", "ldu"):
+        return _QUIET_SPACES.isdisjoint(part.split("::")[0] for part in item.modifiers)
+    if item.opcode == "mbarrier":
+        return _WAITS.isdisjoint(item.modifiers)
+    if item.opcode in ("bar", "barrier"):
+        return "arrive" in item.modifiers
+    return item.opcode in _CHANGING
 
 
 def _orders(item: Instruction) -> bool:
@@ -157,6 +174,8 @@ def _may_spin(graph: Graph, body: set[int], watches: Callable[[Instruction], boo
 def _watches_memory(item: Instruction) -> bool:
     if item.opcode == "atom":
         return True
+    if item.opcode == "mbarrier":
+        return not _WAITS.isdisjoint(item.modifiers)
     return item.opcode == "ld" and not _STRONG.isdisjoint(item.modifiers)
 
 

@@ -29,6 +29,7 @@ class Checking(Instrument):
     symbols = {
         "check_shared": "declare void @check_shared(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
         "check_global": "declare void @check_global(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
+        "check_stretches": "declare void @check_stretches(ptr, ptr, i32, ptr, i32, ptr, i32, i1)",
     }
     support = SUPPORT
 
@@ -48,6 +49,14 @@ class Checking(Instrument):
         emitter.emit(
             f"call void @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {place}, i32 {probe.mask.word}, "
             f"i32 {access.size}, i32 {code}, ptr {data})"
+        )
+
+    def on_stretch(self, probe: Probe, kind: AccessKind, space: str, addresses: Value, sizes: Value, site: int) -> None:
+        """Copies are ordered by what waits for them, so they are taken as synchronisation."""
+        place, bytes_of_lanes = probe.spilled(addresses), probe.spilled(sizes, tag=9)
+        probe.emitter.emit(
+            f"call void @check_stretches(ptr %ctx, ptr %tls, i32 {site}, ptr {place}, i32 {probe.mask.word}, "
+            f"ptr {bytes_of_lanes}, i32 {_KINDS[kind] + _STRONG}, i1 {str(space == 'shared').lower()})"
         )
 
     def on_barrier(self, probe: Probe, instruction: Instruction, others: str | None, site: int) -> None:

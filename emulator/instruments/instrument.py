@@ -70,6 +70,9 @@ class Instrument:
     ) -> None:
         """Memory is accessed; `addresses` are 64 bits, one a lane; `values` are what is stored."""
 
+    def on_stretch(self, probe: Probe, kind: AccessKind, space: str, addresses: Value, sizes: Value, site: int) -> None:
+        """An asynchronous copy reads or writes a stretch of memory: addresses (i64) and bytes (i32), one a lane."""
+
     def on_branch(self, probe: Probe, taken: str | None) -> None:
         """A branch: the mask of lanes that take it, None where all go one way."""
 

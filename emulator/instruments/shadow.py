@@ -311,9 +311,43 @@ note.read:
 """,
 )
 
+# Stretches whose sizes differ between lanes.
+_STRETCHES = """
+define void @check_stretches(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, ptr %sizes, i32 %kind,
+                             i1 %is.shared) noinline {
+entry:
+  %none = icmp eq i32 %mask, 0
+  br i1 %none, label %out, label %lane.loop
+lane.loop:
+  %left = phi i32 [ %mask, %entry ], [ %left.next, %next ]
+  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %bit = shl i32 1, %lane
+  %size.p = getelementptr i32, ptr %sizes, i32 %lane
+  %size = load i32, ptr %size.p
+  %empty = icmp eq i32 %size, 0
+  br i1 %empty, label %next, label %some
+some:
+  br i1 %is.shared, label %shared, label %global
+shared:
+  call void @check_shared(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %bit, i32 %size, i32 %kind, ptr null)
+  br label %next
+global:
+  call void @check_global(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %bit, i32 %size, i32 %kind, ptr null)
+  br label %next
+next:
+  %less = sub i32 %left, 1
+  %left.next = and i32 %left, %less
+  %done = icmp eq i32 %left.next, 0
+  br i1 %done, label %out, label %lane.loop
+out:
+  ret void
+}
+"""
+
 SUPPORT = (
     _SHARED
     + _GLOBAL
+    + _STRETCHES
     + """
 declare void @finding(ptr, ptr, i32, i32, i32, i64)
 declare i32 @llvm.cttz.i32(i32, i1)

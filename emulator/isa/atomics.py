@@ -15,8 +15,8 @@ OPERATIONS = ("add", "and", "or", "xor", "min", "max", "exch", "cas", "inc", "de
 
 
 def atomic_of(opcode: str, modifiers: tuple[str, ...]) -> Atomic | None:
-    """The combining of an `atom` or `red` instruction, None for others."""
-    if opcode not in ("atom", "red"):
+    """The combining of an `atom` or `red` instruction or a bulk reduction, None for others."""
+    if opcode not in ("atom", "red") and not (opcode == "cp" and "reduce" in modifiers):
         return None
     operation = next(part for part in modifiers if part in OPERATIONS)
     kind = next(part for part in modifiers if part in TYPES)

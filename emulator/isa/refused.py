@@ -79,7 +79,6 @@ REFUSALS = (
         "video instructions have no hardware since sm_50 and compilers do not make them",
         "use `prmt`, `bfe` and integer arithmetic; vabsdiff2 and vabsdiff4 are supported",
     ),
-    _refusal("st.bulk", "stores of zeros by the bulk engine of sm_100 are not emulated", "store in a loop"),
 )
 
 

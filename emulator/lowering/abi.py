@@ -57,6 +57,16 @@ The **worker state** (`WORKER_*`) is one structure for each block that an OS thr
     480 i32[3] block index    x, y, z
     492 i32 taken             of the seat of rank 0: whether a cluster sits there
     496 i64 seats             of the OS thread, in its first seat
+    504 i32 activity          of this round of gangs, see `runtime.idleness`: 1 something may have changed, 2 a clock
+                              was read
+    508 i32 idle rounds       one after the other
+    512 i64 reference         digest of the frames at an earlier idle round
+    520 i64 skew              nanoseconds by which this thread's clocks run ahead
+    528 i64 leap              the last skew that was added while the block was idle
+    536 i32 wait site         of the last failed wait at an mbarrier + 1
+    540 i32 wait gang
+    544 i32 wait lane
+    552 i64 wait address
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -134,7 +144,16 @@ WORKER_STATE = 476
 WORKER_BLOCK_INDEX = 480
 WORKER_TAKEN = 492
 WORKER_SEATS = 496
-WORKER_BYTES = 512
+WORKER_ACTIVITY = 504
+WORKER_IDLE_ROUNDS = 508
+WORKER_REFERENCE = 512
+WORKER_SKEW = 520
+WORKER_LEAP = 528
+WORKER_WAIT_SITE = 536
+WORKER_WAIT_GANG = 540
+WORKER_WAIT_LANE = 544
+WORKER_WAIT_ADDRESS = 552
+WORKER_BYTES = 560
 
 # Where an address in the cluster's shared memory holds the rank of its block, plus 1.
 RANK_SHIFT = 24
@@ -165,6 +184,7 @@ FAULT_KINDS = {
     5: "assert",
     6: "illegal-barrier",
     7: "bad-function-pointer",
+    8: "deadlock",
     9: "stack-overflow",
     10: "race",
     11: "uninitialised",
@@ -172,7 +192,12 @@ FAULT_KINDS = {
     13: "barrier-after-exit",
     14: "absent-lanes",
     15: "ended-block",
+    16: "mbarrier",
+    17: "async-copy",
 }
+DEADLOCK, MBARRIER, ASYNC_COPY = 8, 16, 17
+# What is wrong with the use of an mbarrier or an asynchronous copy: the size of the fault record.
+NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES, BAD_SIZE = range(1, 7)
 # Findings of the checks; a kernel runs on after them.
 RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range(10, 15)
 MOST_FINDINGS = 64
@@ -184,3 +209,13 @@ SPACES = ("generic", "global", "shared", "local", "const")
 SPACE_CODES = {name: code for code, name in enumerate(SPACES)}
 ACCESSES = ("read", "write", "atomic")
 READ, WRITE, ATOMIC = 0, 1, 2
+
+# Bits of an mbarrier, a 64-bit object in shared memory; a state is the object as it was.
+MBARRIER_COUNT_BITS = 20  # of the expected arrivals, from bit 0, and of the pending ones behind them
+MBARRIER_TRANSACTIONS, MBARRIER_TRANSACTION_BITS = 40, 21  # signed
+MBARRIER_VALID = 61  # set by mbarrier.init
+MBARRIER_PHASE = 63
+# How `mbarrier_update` counts.
+ARRIVES, DROPS, MAY_NOT_COMPLETE = 1, 2, 4
+# Bits of the worker's activity.
+CHANGED, READ_CLOCK = 1, 2

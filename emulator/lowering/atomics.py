@@ -60,7 +60,7 @@ class AtomicLowering:
             if part:
                 place = emitter.put(f"getelementptr i8, ptr {pointer}, i64 {part * access.element}")
             mine = scalars if access.count == 1 else [scalars[part]]
-            old = self._update(form, replace(access, count=1), place, mine)
+            old = self.update(form, replace(access, count=1), place, mine)
             if used:
                 target = emitter.put(f"getelementptr {old.type}, ptr {result}, i{width} {lane}")
                 emitter.emit(f"store {old}, ptr {target}")
@@ -100,7 +100,7 @@ class AtomicLowering:
         emitter.place(after)
         return emitter.phi(f"<{self.width} x ptr>", (first, near_end), (second, far_end))
 
-    def _update(self, form: Form, access: Access, pointer: str, operands: list[Value]) -> Value:
+    def update(self, form: Form, access: Access, pointer: str, operands: list[Value]) -> Value:
         assert form.atomic is not None
         emitter, type = self.emitter, access.llvm_type
         align = f"align {access.size}"

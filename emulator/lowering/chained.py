@@ -21,6 +21,9 @@ class ChainedKernel(KernelLowering):
     def frame_bytes(self) -> int:
         return self.barriers.frame_bytes
 
+    def _note_activity(self, block: Block) -> None:
+        """These gangs never spin: each comes to a barrier or to its end."""
+
     def suspends(self) -> bool:
         return bool(self.barriers.resumes) or self.barriers.uses_frame
 

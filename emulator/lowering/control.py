@@ -31,6 +31,7 @@ class Control(Protocol):
     def switch_uniform(self, block: Block, index: Value, mask: str) -> None: ...
     def switch_divergent(self, block: Block, masks: list[str]) -> None: ...
     def others(self, source: int) -> str | None: ...
+    def tire(self) -> None: ...
     def allocas(self) -> list[str]: ...
 
 
@@ -213,6 +214,9 @@ class ChainControl:
             mask = self.emitter.put(f"load {self.word}, ptr %P.{block}")
             total = mask if total is None else self.emitter.put(f"or {self.word} {total}, {mask}")
         return total
+
+    def tire(self) -> None:
+        """Lanes that move together have no loop in which they wait for others."""
 
     # The frame of the function.
 

@@ -184,6 +184,10 @@ class DispatchControl:
         here = self.emitter.put(f"load {self.word}, ptr %M")
         return self.emitter.put(f"and {self.word} {alive}, {self.emitter.put(f'xor {self.word} {here}, -1')}")
 
+    def tire(self) -> None:
+        """At the next back edge the gang gives way."""
+        self.emitter.emit(f"store i32 0, ptr {self._field(abi.FRAME_PATIENCE)}")
+
     # The frame of the function.
 
     def allocas(self) -> list[str]:

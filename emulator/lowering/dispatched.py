@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.analysis.cfg import Block
 from emulator.analysis.operands import uses
+from emulator.analysis.progress import is_active
 from emulator.lowering import abi
 from emulator.lowering.barrier import alignment_of, bytes_of
 from emulator.lowering.control import Control
@@ -17,6 +18,11 @@ class DispatchedKernel(KernelLowering):
     def _make_control(self) -> Control:
         self.dispatch = DispatchControl(self.emitter, self.graph)
         return self.dispatch
+
+    def _note_activity(self, block: Block) -> None:
+        if any(is_active(instruction) for instruction in block.instructions):
+            place = self.emitter.put(f"getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}")
+            self.emitter.emit(f"store i32 {abi.CHANGED}, ptr {place}")
 
     def suspends(self) -> bool:
         return True

@@ -11,12 +11,12 @@ from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
+from emulator.lowering.asynchronous import AsyncInstructions, is_asynchronous
 from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
 from emulator.lowering.memory import Mask
 from emulator.lowering.memory_instructions import (
     Context,
     LoweringProblem,
-    MemoryInstructions,
     flatten,
     names_of,
     problem_of,
@@ -37,13 +37,13 @@ _NO_EFFECT = frozenset({
 })  # fmt: skip
 
 
-class InstructionLowering(MemoryInstructions):
+class InstructionLowering(AsyncInstructions):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.service = ServiceLowering(self.emitter, self.registers, context.sites)
         self._special: dict[str, Callable[[Instruction, Mask], None]] = {
             "ld": self._load, "ldu": self._load, "st": self._store, "atom": self._atomic, "red": self._atomic,
-            "copy": self._copy, "cvta": self._cvta, "isspacep": self._isspacep, "cp": self._copy_async,
+            "copy": self._copy, "cvta": self._cvta, "isspacep": self._isspacep,
             "membar": self._fence, "fence": self._fence, "bar": self._warp_barrier, "barrier": self._warp_barrier,
             "trap": self.trap, "call": self._service_call, "mapa": self._mapa, "getctarank": self._rank_of,
         }  # fmt: skip
@@ -59,8 +59,12 @@ class InstructionLowering(MemoryInstructions):
             form = lookup(instruction)
             if isinstance(form, Problem):
                 raise LoweringProblem(form)
+            if instruction.opcode == "nanosleep":
+                self.context.tire()
             if instruction.opcode in _NO_EFFECT:
                 return
+            if is_asynchronous(instruction):
+                handler = self.asynchronous
             if handler is None:
                 self._row(instruction, form, mask)
                 return

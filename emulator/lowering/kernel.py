@@ -84,7 +84,7 @@ class KernelLowering(ABC):
         self.instruments = instruments
         context = Context(
             self.emitter, self.registers, self.addresses, self.barriers, self.sites, used, raw, instruments,
-            lambda: self.control.others(self.current),
+            lambda: self.control.others(self.current), lambda: self.control.tire(),
         )  # fmt: skip
         self.current = 0
         self.instructions = InstructionLowering(context)
@@ -121,11 +121,16 @@ class KernelLowering(ABC):
     def suspends(self) -> bool:
         """Whether gangs may return before they are done."""
 
+    @abstractmethod
+    def _note_activity(self, block: Block) -> None:
+        """Code that tells the scheduler of what a block of code may change, where gangs can spin."""
+
     def _block(self, block: Block) -> None:
         mask = Mask(self.emitter, self.control.enter(block.id))
         self.current = block.id
         for instrument in self.instruments:
             instrument.on_block(Probe(self.emitter, mask), len(_items(block)))
+        self._note_activity(block)
         self.registers.begin_block()
         self.instructions.groups.begin_block(block.instructions)
         for instruction in block.instructions:

@@ -27,7 +27,6 @@ from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import SiteTable
 from emulator.syntax.nodes import (
     AddressOperand,
-    ImmediateOperand,
     Instruction,
     Operand,
     PairOperand,
@@ -60,6 +59,7 @@ class Context:
     raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
     instruments: list[Instrument]
     others: Callable[[], str | None]  # mask of the gang's lanes that wait elsewhere
+    tire: Callable[[], None]  # the gang gives way at its next back edge
 
 
 def flatten(operands: tuple[Operand, ...]) -> list[Operand]:
@@ -208,27 +208,6 @@ class MemoryInstructions:
             if isinstance(target, RegisterOperand):
                 self.registers.write_value(target.name, value, access.signed)
 
-    def _copy_async(self, instruction: Instruction, mask: Mask) -> None:
-        """cp.async copies at once: commit and wait groups have nothing left to do."""
-        if {"commit_group", "wait_group", "wait_all"} & set(instruction.modifiers):
-            return
-        operands = instruction.operands
-        size = operands[2].value if len(operands) > 2 and isinstance(operands[2], ImmediateOperand) else 0
-        if size not in (4, 8, 16):
-            raise problem_of(instruction, "cp.async copies 4, 8 or 16 bytes")
-        count = size // 4
-        source = self._address(instruction, 1, "global")
-        target = self._address(instruction, 0, "shared")
-        site = self.context.sites.add(instruction, "global", "read")
-        read, write = Access("global", "b32", count, False), Access("shared", "b32", count, False)
-        self._observe("read", read, source, mask, site)
-        values = self.memory.load(read, source, mask, site)
-        if len(operands) > 3:
-            values = self._zero_filled(operands[3], values)
-        site = self.context.sites.add(instruction, "shared", "write")
-        self._observe("write", write, target, mask, site, values)
-        self.memory.store(write, target, values, mask, site)
-
     def _matrix(self, instruction: Instruction, mask: Mask) -> None:
         """wmma.load, wmma.store, ldmatrix, stmatrix."""
         stores = destination_count(instruction) == 0
@@ -255,19 +234,6 @@ class MemoryInstructions:
         for target, value in zip(fragment, results, strict=False):
             if isinstance(target, RegisterOperand):
                 self.registers.write_value(target.name, value)
-
-    def _zero_filled(self, operand: Operand, words: list[Value]) -> list[Value]:
-        """Bytes from the source size on are 0."""
-        lanes = self.lanes
-        given = self.registers.typed(operand, "i32")
-        filled: list[Value] = []
-        for index, word in enumerate(words):
-            beyond = lanes.smax(lanes.sub(given, lanes.const("i32", 4 * index)), lanes.const("i32", 0))
-            bytes_here = lanes.smin(beyond, lanes.const("i32", 4))
-            bits = lanes.binary("shl", lanes.cast(bytes_here, "zext", "i64"), lanes.const("i64", 3))
-            keep = lanes.sub(lanes.binary("shl", lanes.const("i64", 1), bits), lanes.const("i64", 1))
-            filled.append(lanes.and_(word, lanes.cast(keep, "trunc", "i32")))
-        return filled
 
     def _cvta(self, instruction: Instruction, mask: Mask) -> None:
         symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)

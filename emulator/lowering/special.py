@@ -149,8 +149,13 @@ class SpecialRegisters:
         return self._once(f"inner {axis}", f"urem i32 %b{axis}, {self._extent(axis)}")
 
     def _clock(self, name: str) -> Shape:
-        self.emitter.declare("declare i64 @llvm.readcyclecounter()")
-        ticks = self.emitter.put("call i64 @llvm.readcyclecounter()")
+        """Cycles of the host, or nanoseconds."""
+        if name.startswith("%globaltimer"):
+            self.emitter.declare("declare i64 @global_time(ptr)")
+            ticks = self.emitter.put("call i64 @global_time(ptr %tls)")
+        else:
+            self.emitter.declare("declare i64 @cycle_count(ptr)")
+            ticks = self.emitter.put("call i64 @cycle_count(ptr %tls)")
         if name in ("%clock64", "%globaltimer"):
             return uniform("i64", ticks)
         if name.endswith("_hi"):

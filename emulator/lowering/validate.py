@@ -15,6 +15,7 @@ from emulator.isa.builder import BITS
 from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.special import SPECIAL_REGISTERS
 from emulator.isa.table import lookup
+from emulator.lowering.asynchronous import is_asynchronous, operand_pattern
 from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
 from emulator.syntax.nodes import (
     TYPE_SIZES,
@@ -31,7 +32,8 @@ from emulator.syntax.nodes import (
 
 # What the operands of forms that the table leaves open must be: D and V registers or vectors to write and to read,
 # A an address, R a register or constant, S one that holds an address, P a predicate, Q a register for either, L a
-# label, T a branch table, C a cache policy (where the form has a hint), ? marks what may be absent.
+# label, T a branch table, C a cache policy (where the form has a hint), M a register of 64 bits to write or the sink,
+# X a predicate or 32 bits, ? marks what may be absent.
 _PATTERNS = {
     "ld": "DA", "ldu": "DA", "st": "AV", "atom": "DAV", "atom.cas": "DARR", "red": "AV", "cvta": "DR", "isspacep": "QR",
     "bra": "L", "brx": "RT", "ret": "", "exit": "", "trap": "", "brkpt": "", "membar": "", "fence": "",
@@ -39,7 +41,7 @@ _PATTERNS = {
     "prefetch": "A", "prefetchu": "A", "discard": "AR", "applypriority": "AR",
     "wmma.load": "DAR?", "wmma.store": "AVR?", "ldmatrix": "DA", "stmatrix": "AV",
     "mapa": "DSR", "getctarank": "DR", "bar.cluster": "",
-    "bar.sync": "RR?", "bar.arrive": "RR", "bar.warp": "R", "bar.red": "QRR?P", "cp.async": "AARR?", "cp": "R?",
+    "bar.sync": "RR?", "bar.arrive": "RR", "bar.warp": "R", "bar.red": "QRR?P",
 }  # fmt: skip
 _BARRIER_PARTS = ("cluster", "warp", "arrive", "red", "sync")
 
@@ -117,16 +119,15 @@ class _Checker:
     # Forms whose operands stand in the patterns above.
 
     def _pattern(self, item: Instruction, pattern: str) -> None:
-        kinds = pattern.replace("?", "")
-        optional = pattern.count("?")
         operands = item.operands
-        if not len(kinds) - optional <= len(operands) <= len(kinds):
-            raise _Bad(f"{item.form} has a wrong number of operands")
-        if len(operands) < len(kinds):
+        kinds = pattern.replace("?", "")
+        if len(operands) < len(kinds) and "?" in pattern:
             # The one optional operand is absent.
             at = pattern.index("?") - 1
             kinds = kinds[:at] + kinds[at + 1 :]
-        has_type = item.opcode in ("ld", "ldu", "st", "atom", "red")
+        if len(operands) != len(kinds):
+            raise _Bad(f"{item.form} has a wrong number of operands")
+        has_type = item.opcode in ("ld", "ldu", "st", "atom", "red") and "bulk" not in item.modifiers
         type = item.types[-1] if has_type and item.types else None
         if has_type and (type is None or type not in LLVM_TYPES or type == "pred"):
             raise _Bad(f"{item.form} names no type that can be in memory")
@@ -145,6 +146,11 @@ class _Checker:
         elif kind == "Q":
             if not isinstance(operand, RegisterOperand) or operand.name not in self.flat.registers:
                 raise _Bad("a result needs a register")
+        elif kind == "M":
+            self._writable(operand, "b64")
+        elif kind == "X":
+            if not isinstance(operand, RegisterOperand) or self._bits(operand.name) != 1:
+                self._readable(operand, "b32")
         elif kind == "P":
             self._readable(operand, "pred")
         elif kind in "RS":
@@ -218,22 +224,21 @@ class _Checker:
 
 def pattern_of(item: Instruction) -> str | None:
     """The pattern of the operands of a form that the table leaves open, None where there is none."""
-    name = _pattern_name(item.opcode, item.modifiers)
-    pattern = _PATTERNS.get(name)
-    if pattern is not None and name != "cp.async" and "L2::cache_hint" in item.modifiers:
-        pattern += "C"
+    pattern = operand_pattern(item) if is_asynchronous(item) else _PATTERNS.get(_pattern_name(item))
+    if pattern is not None and "L2::cache_hint" in item.modifiers:
+        # A mask of bytes stands behind the policy.
+        pattern = pattern[:-1] + "CR" if "cp_mask" in item.modifiers else pattern + "C"
     return pattern
 
 
-def _pattern_name(opcode: str, modifiers: tuple[str, ...]) -> str:
+def _pattern_name(item: Instruction) -> str:
+    opcode, modifiers = item.opcode, item.modifiers
     if opcode in ("bar", "barrier"):
         return "bar." + next((part for part in _BARRIER_PARTS if part in modifiers), "")
     if opcode == "atom" and "cas" in modifiers:
         return "atom.cas"
     if opcode == "wmma":
         return f"wmma.{modifiers[0]}"
-    if opcode == "cp":
-        return "cp" if {"commit_group", "wait_group", "wait_all"} & set(modifiers) else "cp.async"
     return opcode
 
 

@@ -108,6 +108,10 @@ entry:
 frames.clear:
   %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
   call void @llvm.memset.p0.i64(ptr %used.p, i8 0, i64 {abi.WORKER_SHADOW - abi.WORKER_BARRIERS}, i1 false)
+  %activity.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}
+  call void @llvm.memset.p0.i64(ptr %activity.p, i8 0, i64 {abi.WORKER_SKEW - abi.WORKER_ACTIVITY}, i1 false)
+  %leap.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_LEAP}
+  call void @llvm.memset.p0.i64(ptr %leap.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_LEAP}, i1 false)
   br label %clear
 clear:
   %c = phi i64 [ 0, %frames.clear ], [ %c.next, %clear ]
@@ -303,11 +307,19 @@ verdict:
   %happened = or i32 %moved.next, %released
   %stuck = icmp eq i32 %happened, 0
   %alone = icmp eq i32 %most, 0
-  br i1 %stuck, label %nothing, label %check.stop
+  br i1 %stuck, label %nothing, label %something
+something:
+  br i1 %alone, label %spinning, label %check.stop
 nothing:
   br i1 %alone, label %deadlock, label %await
 await:
   ret i32 {abi.STUCK}
+spinning:
+  %hopeless = call i1 @is_deadlocked(ptr %ctx, ptr %tls, i32 %released)
+  br i1 %hopeless, label %spin.deadlock, label %check.stop
+spin.deadlock:
+  call void @report_deadlock(ptr %ctx, ptr %tls)
+  ret i32 {abi.FAULTED}
 check.stop:
   %turn.next = add i32 %turn, 1
   %flag = load volatile i32, ptr %ctx

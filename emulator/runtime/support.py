@@ -6,6 +6,9 @@ It is compiled once a process; kernels link against its symbols. See `lowering.a
 from __future__ import annotations
 
 from emulator.lowering import abi
+from emulator.runtime.bulk_copies import BULK_COPIES, BULK_COPY_SYMBOLS
+from emulator.runtime.idleness import IDLENESS
+from emulator.runtime.mbarriers import MBARRIER_SYMBOLS, MBARRIERS
 from emulator.runtime.residency import RESIDENCY
 from emulator.runtime.scheduler import SCHEDULER, field
 
@@ -358,7 +361,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 SYMBOLS = (
     "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes", "pass_gang_epoch", "run",
-    "run_resident",
+    "run_resident", "global_time", "cycle_count", *MBARRIER_SYMBOLS, *BULK_COPY_SYMBOLS,
 )  # fmt: skip
 
 
@@ -372,6 +375,9 @@ def support_ir() -> str:
         _slow("slow_load", abi.READ, _copy(load=True), "add i64 %size64, 0"),
         _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),
         _slow("resolve", abi.ATOMIC, pointer_store, "add i64 8, 0"),
+        MBARRIERS,
+        BULK_COPIES,
+        IDLENESS,
         SCHEDULER,
         RESIDENCY,
         _DECLARATIONS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.isa.rows import (
+    asynchronous,
     atomic,
     bits,
     compare,
@@ -28,6 +29,7 @@ ROWS = (
     *convert.ROWS,
     *narrow.ROWS,
     *memory.ROWS,
+    *asynchronous.ROWS,
     *atomic.ROWS,
     *warp.ROWS,
     *matrix.ROWS,

@@ -12,7 +12,6 @@ _L2 = "{.(L2::evict_normal|L2::evict_first|L2::evict_last)}{.L2::cache_hint}"
 _PREFETCH = "{.(L2::64B|L2::128B|L2::256B)}"
 _VECTOR = "{.(v2|v4|v8)}"
 _SCOPE = "(cta|cluster|gpu|sys)"
-_SHARED = "(shared|shared::cta|shared::cluster)"
 
 _POLICIES = {"L2::evict_normal": 0x10, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x16}
 
@@ -93,17 +92,4 @@ ROWS = (
         "The rank of the block whose shared memory holds an address.",
         kind="memory",
     ),
-    row(
-        f"cp.async.ca.{_SHARED}.global{{.L2::cache_hint}}{_PREFETCH} …",
-        "Copies 4, 8 or 16 bytes to shared memory; bytes beyond the source size become 0.",
-        kind="memory",
-    ),
-    row(
-        f"cp.async.cg.{_SHARED}.global{{.L2::cache_hint}}{_PREFETCH} …",
-        "Copies 16 bytes to shared memory; bytes beyond the source size become 0.",
-        kind="memory",
-    ),
-    row("cp.async.commit_group …", "Closes the group of this thread's copies since the last one.", kind="memory"),
-    row("cp.async.wait_group …", "Waits until at most n groups are unfinished.", kind="memory"),
-    row("cp.async.wait_all …", "Waits for all copies of this thread.", kind="memory"),
 )

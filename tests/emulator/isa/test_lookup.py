@@ -12,8 +12,8 @@ from emulator.syntax import Instruction, Problem, RegisterOperand, SourceLocatio
 from emulator.syntax.nodes import PairOperand
 
 REAL = (Path(__file__).parents[2] / "data" / "isa" / "real_forms.txt").read_text().split()
-# Textures, surfaces, clusters, asynchronous barriers, and matrices' way to and from memory.
-OUTSIDE = ("tex", "sust", "suld", "mbarrier", "cp.async.bulk", "cp.async.mbarrier")
+# Textures, surfaces, clusters, copies of tensors, and matrices' way to and from memory.
+OUTSIDE = ("tex", "sust", "suld", "cp.async.bulk.tensor")
 
 
 def instruction(text: str, *shape: int) -> Instruction:

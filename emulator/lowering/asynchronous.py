@@ -1,0 +1,390 @@
+"""Lowers mbarriers and asynchronous copies.
+
+A copy is done at once, so that it is visible at its wait at the latest; commits and waits of groups have nothing left
+to do. The bytes that an mbarrier tracks arrive at once, too: its transaction count goes below 0 until the
+expectation comes, as the hardware allows. A thread that waits at an mbarrier gives way to the others.
+"""
+
+from __future__ import annotations
+
+from emulator.analysis.operands import is_sink
+from emulator.analysis.shapes import Shape
+from emulator.instruments.instrument import AccessKind, Probe
+from emulator.isa.form import Form
+from emulator.isa.lanes import Value
+from emulator.isa.table import lookup
+from emulator.lowering import abi
+from emulator.lowering.access import Access, access_of
+from emulator.lowering.emitter import LIKELY
+from emulator.lowering.memory import Mask
+from emulator.lowering.memory_instructions import MemoryInstructions, flatten, problem_of
+from emulator.syntax.nodes import ImmediateOperand, Instruction, Operand, RegisterOperand
+
+_GROUPS = frozenset({"commit_group", "wait_group", "wait_all", "prefetch"})
+_TRANSACTIONS = "mbarrier::complete_tx::bytes"
+# Functions of the support library: what stands behind context, worker, site and mask.
+_SUPPORT = {
+    "mbarrier_init": "i32, ptr, ptr",
+    "mbarrier_invalidate": "i32, ptr",
+    "mbarrier_update": "i32, ptr, ptr, ptr, i32, ptr",
+    "mbarrier_test": "i32, ptr, ptr, ptr",
+    "copy_filled": "i32, ptr, i32, ptr, i32, ptr",
+    "bulk_ends": "i32, ptr, i32, i32, ptr, ptr, ptr",
+    "bulk_copy": "ptr, ptr, ptr",
+    "bulk_zero": "i32, ptr, ptr",
+}
+# Which temporary holds which argument of the support library, one element a lane.
+_ADDRESSES, _SOURCES, _SIZES, _MORE, _RESULT = 10, 11, 12, 13, 14
+
+
+def operand_pattern(item: Instruction) -> str:
+    """The operands of a form, in the notation of `validate`, without a cache policy."""
+    parts = set(item.modifiers)
+    if item.opcode == "mbarrier":
+        if item.modifiers[:1] == ("inval",):
+            return "A"
+        if parts & {"arrive", "arrive_drop"}:
+            return "MAR" if parts & {"expect_tx", "noComplete"} else "MAR?"
+        if "pending_count" in parts:
+            return "DR"
+        return "QARR?" if "try_wait" in parts else "QAR" if "test_wait" in parts else "AR"
+    if item.opcode in ("st", "red"):
+        return "AVA" if "async" in parts else "ARR"
+    if "mbarrier" in parts:
+        return "A"
+    if parts & {"commit_group", "wait_all"}:
+        return ""
+    if "wait_group" in parts:
+        return "R"
+    if "bulk" not in parts:
+        return "AARX?"
+    if "prefetch" in parts:
+        return "AR"
+    return "AARA" if _TRANSACTIONS in parts else "AARR" if "cp_mask" in parts else "AAR"
+
+
+def is_asynchronous(item: Instruction) -> bool:
+    """Whether an instruction is lowered here."""
+    if item.opcode in ("st", "red"):
+        return "async" in item.modifiers or "bulk" in item.modifiers
+    return item.opcode in ("cp", "mbarrier")
+
+
+def _space(instruction: Instruction) -> str:
+    """Shared memory where it is named, else the generic space."""
+    return "shared" if any(part.split("::")[0] == "shared" for part in instruction.modifiers) else "generic"
+
+
+class AsyncInstructions(MemoryInstructions):
+    def asynchronous(self, instruction: Instruction, mask: Mask) -> None:
+        parts = set(instruction.modifiers)
+        if instruction.opcode == "mbarrier":
+            self._mbarrier(instruction, mask)
+        elif instruction.opcode in ("st", "red"):
+            if "bulk" in parts:
+                self._bulk_zero(instruction, mask)
+            else:
+                self._store_async(instruction, mask)
+        elif "mbarrier" in parts:
+            self._arrive_on_copies(instruction, mask)
+        elif "reduce" in parts or "bulk" in parts:
+            if not parts & _GROUPS:
+                self._bulk(instruction, mask)
+        elif not parts & _GROUPS:
+            self._copy_async(instruction, mask)
+
+    # Calls of the support library.
+
+    def _array(self, value: Value, tag: int) -> str:
+        """A pointer to the value of each lane."""
+        place = self.emitter.temporary(value.type, self.lanes.width, tag)
+        self.emitter.emit(f"store {self.lanes.splat(value)}, ptr {place}, align 64")
+        return place
+
+    def _served(self, function: str, site: int, mask: Mask, *arguments: str) -> None:
+        """Calls a function that does its work for all active lanes, or records a fault."""
+        emitter = self.emitter
+        emitter.declare(f"declare i1 @{function}(ptr, ptr, i32, i32, {_SUPPORT[function]})")
+        given = ", ".join(("ptr %ctx", "ptr %tls", f"i32 {site}", f"i32 {mask.word}", *arguments))
+        ok = emitter.put(f"call i1 @{function}({given})")
+        after = emitter.new_label("served")
+        emitter.branch_if(ok, after, "faulted", LIKELY)
+        emitter.place(after)
+
+    def _addresses_of(self, shape: Shape, tag: int) -> str:
+        return self._array(self.addresses.vector(shape), tag)
+
+    def _observe_stretch(self, kind: AccessKind, space: str, shape: Shape, sizes: Value, mask: Mask, site: int) -> None:
+        for instrument in self.context.instruments:
+            addresses = self.addresses.vector(shape)
+            instrument.on_stretch(Probe(self.emitter, mask), kind, space, addresses, self.lanes.splat(sizes), site)
+
+    # Mbarriers.
+
+    def _mbarrier(self, instruction: Instruction, mask: Mask) -> None:
+        operation, parts = instruction.modifiers[0], set(instruction.modifiers)
+        operands = instruction.operands
+        if operation == "pending_count":
+            self._pending_count(instruction)
+        elif operation in ("test_wait", "try_wait"):
+            self._test(instruction, mask)
+        elif operation == "inval":
+            site, space, address = self._object(instruction, 0)
+            self._served("mbarrier_invalidate", site, mask, space, f"ptr {self._addresses_of(address, _ADDRESSES)}")
+        elif operation == "init":
+            site, space, address = self._object(instruction, 0)
+            counts = self._array(self._source(operands[1], "i32"), _SIZES)
+            addresses = self._addresses_of(address, _ADDRESSES)
+            self._served("mbarrier_init", site, mask, space, f"ptr {addresses}", f"ptr {counts}")
+        elif operation in ("expect_tx", "complete_tx"):
+            change = self._source(operands[1], "i32")
+            change = self.lanes.neg(change) if operation == "complete_tx" else change
+            self._update(instruction, 0, self.lanes.const("i32", 0), change, 0, mask)
+        else:
+            given = self._source(operands[2], "i32") if len(operands) > 2 else self.lanes.const("i32", 1)
+            expects = "expect_tx" in parts
+            count = self.lanes.const("i32", 1) if expects else given
+            change = given if expects else self.lanes.const("i32", 0)
+            flags = abi.ARRIVES
+            flags |= abi.DROPS if operation == "arrive_drop" else 0
+            flags |= abi.MAY_NOT_COMPLETE if "noComplete" in parts else 0
+            state = self._update(instruction, 1, count, change, flags, mask, not is_sink(operands[0]))
+            if state is not None and isinstance(operands[0], RegisterOperand):
+                self.registers.write_value(operands[0].name, state)
+
+    def _object(self, instruction: Instruction, position: int) -> tuple[int, str, Shape]:
+        """The site, the argument that names the space, and the address of an mbarrier."""
+        tracked = _TRANSACTIONS in instruction.modifiers or instruction.opcode not in ("mbarrier", "cp")
+        space = "shared" if tracked else _space(instruction)
+        site = self.context.sites.add(instruction, space, "atomic")
+        return site, f"i32 {abi.SPACE_CODES[space]}", self._address(instruction, position, space)
+
+    def _update(
+        self, instruction: Instruction, position: int, count: Value, change: Value, flags: int, mask: Mask,
+        wanted: bool = False,
+    ) -> Value | None:  # fmt: skip
+        """Counts arrivals and bytes; the object before, one a lane, where it is wanted."""
+        site, space, address = self._object(instruction, position)
+        addresses = self._addresses_of(address, _ADDRESSES)
+        counts, changes = self._array(count, _SIZES), self._array(change, _MORE)
+        width = self.lanes.width
+        states = self.emitter.temporary("i64", width, _RESULT) if wanted else "null"
+        self._served(
+            "mbarrier_update", site, mask, space, f"ptr {addresses}", f"ptr {counts}", f"ptr {changes}",
+            f"i32 {flags}", f"ptr {states}",
+        )  # fmt: skip
+        return self.emitter.value(f"load <{width} x i64>, ptr {states}, align 64", "i64", width) if wanted else None
+
+    def _test(self, instruction: Instruction, mask: Mask) -> None:
+        """Whether the phase is over; a lane that has to wait gives way at its next back edge."""
+        emitter, lanes, width = self.emitter, self.lanes, self.lanes.width
+        site, space, address = self._object(instruction, 1)
+        if "parity" in instruction.modifiers:
+            parity = lanes.cast(self._source(instruction.operands[2], "i32"), "zext", "i64")
+            state = lanes.binary("shl", parity, lanes.const("i64", abi.MBARRIER_PHASE))
+        else:
+            state = self._source(instruction.operands[2], "i64")
+        addresses, states = self._addresses_of(address, _ADDRESSES), self._array(state, _SOURCES)
+        complete = emitter.temporary("i32", 1, _RESULT)
+        emitter.emit(f"store i32 0, ptr {complete}")
+        self._served("mbarrier_test", site, mask, space, f"ptr {addresses}", f"ptr {states}", f"ptr {complete}")
+        word = emitter.put(f"load i{width}, ptr {complete}")
+        waits = emitter.put(f"icmp ne i{width} {word}, {mask.word}")
+        waiting, after = emitter.new_label("waiting"), emitter.new_label("tested")
+        emitter.branch_if(waits, waiting, after)
+        emitter.place(waiting)
+        self.context.tire()
+        emitter.branch(after)
+        emitter.place(after)
+        result = instruction.operands[0]
+        assert isinstance(result, RegisterOperand)
+        if address.kind == "uniform" and not state.lanes:
+            # One object and one phase: the same answer for all lanes that asked.
+            value = lanes.icmp("ne", Value(word, f"i{width}", 0), lanes.const(f"i{width}", 0))
+        else:
+            value = emitter.value(f"bitcast i{width} {word} to <{width} x i1>", "i1", width)
+        self.registers.write_value(result.name, value)
+
+    def _pending_count(self, instruction: Instruction) -> None:
+        lanes = self.lanes
+        state = self._source(instruction.operands[1], "i64")
+        above = lanes.binary("lshr", state, lanes.const("i64", abi.MBARRIER_COUNT_BITS))
+        count = lanes.and_(above, lanes.const("i64", (1 << abi.MBARRIER_COUNT_BITS) - 1))
+        target = instruction.operands[0]
+        assert isinstance(target, RegisterOperand)
+        self.registers.write_value(target.name, lanes.cast(count, "trunc", "i32"))
+
+    def _arrive_on_copies(self, instruction: Instruction, mask: Mask) -> None:
+        """The copies are done. Without .noinc the arrival was added to the pending ones before: nothing is left."""
+        count = self.lanes.const("i32", int("noinc" in instruction.modifiers))
+        flags = abi.ARRIVES if "noinc" in instruction.modifiers else 0
+        self._update(instruction, 0, count, self.lanes.const("i32", 0), flags, mask)
+
+    def _complete_bytes(self, instruction: Instruction, position: int, sizes: Value, mask: Mask) -> None:
+        self._update(instruction, position, self.lanes.const("i32", 0), self.lanes.neg(sizes), 0, mask)
+
+    # cp.async.
+
+    def _copy_async(self, instruction: Instruction, mask: Mask) -> None:
+        operands = instruction.operands
+        if "L2::cache_hint" in instruction.modifiers:
+            operands = operands[:-1]
+        size = operands[2].value if isinstance(operands[2], ImmediateOperand) else 0
+        if size not in ((16,) if "cg" in instruction.modifiers else (4, 8, 16)):
+            allowed = "16 bytes" if "cg" in instruction.modifiers else "4, 8 or 16 bytes"
+            raise problem_of(instruction, f"{instruction.form} copies {allowed}")
+        source = self._address(instruction, 1, "global")
+        target = self._address(instruction, 0, "shared")
+        given = self._given_bytes(operands[3], size) if len(operands) > 3 else self.lanes.const("i32", size)
+        known = given.constant
+        if known is not None and known >= size:
+            self._copy_whole(instruction, size, source, target, mask)
+            return
+        emitter = self.emitter
+        less = emitter.put(
+            f"bitcast {self.lanes.splat(self.lanes.icmp('ult', given, self.lanes.const('i32', size)))} to i32"
+        )
+        fewer = emitter.put(f"and i32 {less}, {mask.word}")
+        whole, part, after = (emitter.new_label(name) for name in ("whole", "part", "copied"))
+        emitter.branch_if(emitter.put(f"icmp eq i32 {fewer}, 0"), whole, part, LIKELY)
+        emitter.place(whole)
+        self._copy_whole(instruction, size, source, target, mask)
+        emitter.branch(after)
+        emitter.place(part)
+        self._copy_filled(instruction, size, source, target, given, mask)
+        emitter.branch(after)
+        emitter.place(after)
+
+    def _given_bytes(self, operand: Operand, size: int) -> Value:
+        """How many bytes come from the source: the source size, or none where a predicate ignores it."""
+        if isinstance(operand, RegisterOperand) and self.registers.shape(operand.name).type == "i1":
+            ignores = self.registers.typed(operand, "i1")
+            return self.lanes.select(ignores, self.lanes.const("i32", 0), self.lanes.const("i32", size))
+        return self._source(operand, "i32")
+
+    def _copy_whole(self, instruction: Instruction, size: int, source: Shape, target: Shape, mask: Mask) -> None:
+        read, write = (Access(space, "b32", size // 4, False) for space in ("global", "shared"))
+        site = self.context.sites.add(instruction, "global", "read")
+        self._observe("read", read, source, mask, site)
+        values = self.memory.load(read, source, mask, site)
+        site = self.context.sites.add(instruction, "shared", "write")
+        self._observe("write", write, target, mask, site, values)
+        self.memory.store(write, target, values, mask, site)
+
+    def _copy_filled(
+        self, instruction: Instruction, size: int, source: Shape, target: Shape, given: Value, mask: Mask
+    ) -> None:
+        """Bytes from the source size on are 0 and are not read."""
+        site = self.context.sites.add(instruction, "global", "read")
+        sizes = self.lanes.umin(given, self.lanes.const("i32", size))
+        self._observe_stretch("read", "global", source, sizes, mask, site)
+        self._observe_stretch("write", "shared", target, self.lanes.const("i32", size), mask, site)
+        targets, sources = self._addresses_of(target, _ADDRESSES), self._addresses_of(source, _SOURCES)
+        shared, plain = abi.SPACE_CODES["shared"], abi.SPACE_CODES["global"]
+        self._served(
+            "copy_filled", site, mask, f"i32 {shared}", f"ptr {targets}", f"i32 {plain}", f"ptr {sources}",
+            f"i32 {size}", f"ptr {self._array(given, _SIZES)}",
+        )  # fmt: skip
+
+    # Bulk copies.
+
+    def _bulk(self, instruction: Instruction, mask: Mask) -> None:
+        emitter, width = self.emitter, self.lanes.width
+        parts = instruction.modifiers
+        spaces = [part.split("::")[0] for part in parts if part.split("::")[0] in ("shared", "global")]
+        to, source_space = spaces[0], spaces[1]
+        target = self._address(instruction, 0, to)
+        source = self._address(instruction, 1, source_space)
+        sizes = self._source(instruction.operands[2], "i32")
+        reduces = "reduce" in parts
+        kind: AccessKind = "atomic" if reduces else "write"
+        site = self.context.sites.add(instruction, to, kind)
+        found = emitter.temporary("ptr", 2 * width, _RESULT)
+        size_array = self._array(sizes, _SIZES)
+        targets, sources = self._addresses_of(target, _ADDRESSES), self._addresses_of(source, _SOURCES)
+        self._served(
+            "bulk_ends", site, mask, f"i32 {abi.SPACE_CODES[to]}", f"ptr {targets}",
+            f"i32 {abi.ATOMIC if reduces else abi.WRITE}", f"i32 {abi.SPACE_CODES[source_space]}", f"ptr {sources}",
+            f"ptr {size_array}", f"ptr {found}",
+        )  # fmt: skip
+        self._observe_stretch("read", source_space, source, sizes, mask, site)
+        self._observe_stretch(kind, to, target, sizes, mask, site)
+        if reduces:
+            self._reduce(instruction, to, size_array, found, mask)
+        else:
+            masks = "null"
+            if "cp_mask" in parts:
+                masks = self._array(self._source(instruction.operands[-1], "i32"), _MORE)
+            self._served("bulk_copy", site, mask, f"ptr {size_array}", f"ptr {found}", f"ptr {masks}")
+        if _TRANSACTIONS in parts:
+            self._complete_bytes(instruction, 3, sizes, mask)
+
+    def _reduce(self, instruction: Instruction, to: str, sizes: str, found: str, mask: Mask) -> None:
+        """For each active lane and each element: the atomic operation on the host's memory."""
+        form = lookup(instruction)
+        assert isinstance(form, Form)
+        emitter, width = self.emitter, self.lanes.width
+        access = Access(to, instruction.types[-1], 1, False)
+        start = emitter.label
+        lane_label, first, done = (emitter.new_label(name) for name in ("lane", "reduce", "reduced"))
+        emitter.branch(lane_label)
+        emitter.place(lane_label)
+        left, rest, at, following = (emitter.fresh() for _ in range(4))
+        left_at = len(emitter.body)
+        emitter.emit("")
+        lane = emitter.put(f"call i32 @llvm.cttz.i32(i32 {left}, i1 true)")
+        emitter.declare("declare i32 @llvm.cttz.i32(i32, i1)")
+        size = emitter.put(f"load i32, ptr {emitter.put(f'getelementptr i32, ptr {sizes}, i32 {lane}')}")
+        target = emitter.put(f"load ptr, ptr {emitter.put(f'getelementptr ptr, ptr {found}, i32 {lane}')}")
+        behind = emitter.put(f"add i32 {lane}, {width}")
+        source = emitter.put(f"load ptr, ptr {emitter.put(f'getelementptr ptr, ptr {found}, i32 {behind}')}")
+        empty = emitter.put(f"icmp eq i32 {size}, 0")
+        lane_end, following_lane = emitter.label, emitter.new_label("following")
+        emitter.branch_if(empty, following_lane, first)
+        emitter.place(first)
+        at_at = len(emitter.body)
+        emitter.emit("")
+        type = access.llvm_type
+        value = emitter.value(f"load {type}, ptr {emitter.put(f'getelementptr i8, ptr {source}, i32 {at}')}", type)
+        self.atomics.update(form, access, emitter.put(f"getelementptr i8, ptr {target}, i32 {at}"), [value])
+        emitter.emit(f"{following} = add i32 {at}, {access.size}")
+        emitter.body[at_at] = f"  {at} = phi i32 [ 0, %{lane_end} ], [ {following}, %{emitter.label} ]"
+        emitter.branch_if(emitter.put(f"icmp ult i32 {following}, {size}"), first, following_lane)
+        emitter.place(following_lane)
+        emitter.emit(f"{rest} = and i32 {left}, {emitter.put(f'sub i32 {left}, 1')}")
+        emitter.body[left_at] = f"  {left} = phi i32 [ {mask.word}, %{start} ], [ {rest}, %{emitter.label} ]"
+        emitter.branch_if(emitter.put(f"icmp ne i32 {rest}, 0"), lane_label, done)
+        emitter.place(done)
+
+    # Stores.
+
+    def _store_async(self, instruction: Instruction, mask: Mask) -> None:
+        """A store or an update, whose bytes are completed at an mbarrier."""
+        access = access_of(instruction)
+        access = Access("shared", access.type, access.count, True)
+        shape = self._address(instruction, 0, "shared")
+        values = [self._source(operand, access.llvm_type) for operand in flatten(instruction.operands[1:2])]
+        if len(values) != access.count:
+            raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
+        kind: AccessKind = "write" if instruction.opcode == "st" else "atomic"
+        site = self.context.sites.add(instruction, "shared", kind)
+        self._observe(kind, access, shape, mask, site, values)
+        if kind == "write":
+            self.memory.store(access, shape, values, mask, site)
+        else:
+            form = lookup(instruction)
+            assert isinstance(form, Form)
+            self.atomics.lower(form, access, shape, values, mask, site, False)
+        self._complete_bytes(instruction, 2, self.lanes.const("i32", access.size), mask)
+
+    def _bulk_zero(self, instruction: Instruction, mask: Mask) -> None:
+        initial = instruction.operands[2]
+        if not isinstance(initial, ImmediateOperand) or initial.value != 0:
+            raise problem_of(instruction, f"{instruction.form} stores 0 only")
+        space = _space(instruction)
+        target = self._address(instruction, 0, space)
+        sizes = self.lanes.resize(self._source(instruction.operands[1], "i64"), "i32")
+        site = self.context.sites.add(instruction, space, "write")
+        self._observe_stretch("write", space, target, sizes, mask, site)
+        targets, size_array = self._addresses_of(target, _ADDRESSES), self._array(sizes, _SIZES)
+        self._served("bulk_zero", site, mask, f"i32 {abi.SPACE_CODES[space]}", f"ptr {targets}", f"ptr {size_array}")
