@@ -67,6 +67,8 @@ The **worker state** (`WORKER_*`) is one structure for each block that an OS thr
     540 i32 wait gang
     544 i32 wait lane
     552 i64 wait address
+    560 i64 frozen time       what clocks of an idle block say, without the skew; 0 where they run
+    568 i64 frozen cycles
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -153,7 +155,9 @@ WORKER_WAIT_SITE = 536
 WORKER_WAIT_GANG = 540
 WORKER_WAIT_LANE = 544
 WORKER_WAIT_ADDRESS = 552
-WORKER_BYTES = 560
+WORKER_FROZEN_TIME = 560
+WORKER_FROZEN_CYCLES = 568
+WORKER_BYTES = 576
 
 # Where an address in the cluster's shared memory holds the rank of its block, plus 1.
 RANK_SHIFT = 24
@@ -196,8 +200,8 @@ FAULT_KINDS = {
     17: "async-copy",
 }
 DEADLOCK, MBARRIER, ASYNC_COPY = 8, 16, 17
-# What is wrong with the use of an mbarrier or an asynchronous copy: the size of the fault record.
-NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES, BAD_SIZE = range(1, 7)
+# What is wrong with the use of an mbarrier: the size of the fault record.
+NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES = range(1, 6)
 # Findings of the checks; a kernel runs on after them.
 RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range(10, 15)
 MOST_FINDINGS = 64

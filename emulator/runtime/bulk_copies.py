@@ -111,7 +111,7 @@ _BULK_ENDS = lane_loop(
   %rest = and i32 %size, {_BULK - 1}
   %whole = icmp eq i32 %rest, 0
   br i1 %whole, label %sized, label %odd.size
-{misused(abi.ASYNC_COPY, abi.BAD_SIZE, "odd.size", "%target.address")}
+{misused(abi.ASYNC_COPY, "%size", "odd.size", "%target.address")}
 sized:
   %empty = icmp eq i32 %size, 0
   br i1 %empty, label %nothing, label %ends
@@ -188,7 +188,7 @@ _BULK_ZERO = lane_loop(
   %rest = and i32 %size, 7
   %whole = icmp eq i32 %rest, 0
   br i1 %whole, label %sized, label %odd.size
-{misused(abi.ASYNC_COPY, abi.BAD_SIZE, "odd.size", "%target.address")}
+{misused(abi.ASYNC_COPY, "%size", "odd.size", "%target.address")}
 sized:
   %empty = icmp eq i32 %size, 0
   br i1 %empty, label %next, label %look

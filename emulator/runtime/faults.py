@@ -158,6 +158,27 @@ def _of_area(name: str, offset: int, size: int, total: int) -> BufferRelation:
     return BufferRelation(name, signed, total, text)
 
 
+_MISUSES = {
+    abi.NOT_INITIALISED: "{mbarrier} is used without mbarrier.init",
+    abi.BAD_COUNT: "a count of {mbarrier} is not between 1 and 1048575",
+    abi.TOO_MANY_ARRIVALS: "more threads arrive at {mbarrier} than its phase still expects",
+    abi.TRANSACTION_RANGE: "more than 1048575 bytes are pending at {mbarrier}",
+    abi.COMPLETES: "an arrival with .noComplete completes the phase of {mbarrier}",
+}
+
+
+def place_of(address: int) -> str:
+    """An mbarrier in words."""
+    return f"the mbarrier at byte {address & 0xFFFFFFFF} of shared memory"
+
+
+def describe_wait(address: int, arrivals: int, transactions: int) -> str:
+    """What threads wait for that will never come."""
+    missing = [f"{arrivals} more arrival{'s' * (arrivals != 1)}"] if arrivals else []
+    missing += [f"{transactions} more bytes"] if transactions else []
+    return f"threads wait at {place_of(address)} for {' and '.join(missing) or 'another phase'}, which never come"
+
+
 _VERBS = {"read": "reading", "write": "writing", "atomic": "updating"}
 
 
@@ -179,7 +200,11 @@ def _message(
         if relation is None:
             return f"{verb} {record.size} bytes at address {record.address:#x}, outside of every buffer"
         return f"{verb} {record.size} bytes of '{relation.name}' out of bounds: {relation.relation}"
+    if kind == "mbarrier":
+        return _MISUSES[record.size].format(mbarrier=place_of(record.address))
     return {
+        "async-copy": f"a bulk copy of {record.size} bytes: its size is no multiple of 16 bytes",
+        "deadlock": "threads of the block wait in loops for what no thread will do",
         "trap": "the kernel executed a trap",
         "not-cooperative": "grid.sync() needs a cooperative launch, and this launch is not cooperative",
         "assert": "an assertion failed",

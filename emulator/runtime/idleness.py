@@ -3,8 +3,8 @@
 Gangs whose lanes spin, at an mbarrier or on a flag in shared memory, run in every round. Compiled code notes in the
 worker's `activity` whatever may change more than the gang's own frame, or depends on more than shared memory. Where
 nothing of the kind happened in a round, the frames alone are the state of the block; a state that comes back without
-that comes back for ever. Only clocks could still let the threads out: they are set forward, in growing leaps, before
-the verdict. So a wait with a time limit ends at once where nobody else can end it.
+that comes back for ever. Only clocks could still let the threads out: they stand still in an idle block and are set
+forward, in growing leaps, before the verdict. So a wait with a time limit ends at once where nobody else can end it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,31 @@ from emulator.runtime.scheduler import field
 
 _FIRST_LEAP = 1_000_000  # nanoseconds
 _LAST_LEAP = 1 << 55  # more than a year
+
+
+def _clock(name: str, real: str, frozen: int) -> str:
+    """A clock of the device: ahead of the host's by what idle blocks waited in no time."""
+    return f"""
+define i64 @{name}(ptr %tls) {{
+entry:
+  %activity = getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}
+  %before = load i32, ptr %activity
+  %after = or i32 %before, {abi.READ_CLOCK}
+  store i32 %after, ptr %activity
+{field("skew", "%tls", abi.WORKER_SKEW, "i64")}
+{field("frozen", "%tls", frozen, "i64")}
+  %runs = icmp eq i64 %frozen, 0
+  br i1 %runs, label %look, label %told
+look:
+  %real = call i64 @{real}()
+  br label %told
+told:
+  %now = phi i64 [ %frozen, %entry ], [ %real, %look ]
+  %total = add i64 %now, %skew
+  ret i64 %total
+}}
+"""
+
 
 IDLENESS = f"""
 define internal i64 @digest(ptr %start, i64 %bytes) noinline {{
@@ -52,6 +77,8 @@ works:
   store i32 0, ptr %idle.p
   store i32 0, ptr %activity.p
   store i64 0, ptr %leap.p
+  %thaw = getelementptr i8, ptr %tls, i64 {abi.WORKER_FROZEN_TIME}
+  store <2 x i64> zeroinitializer, ptr %thaw, align 8
   ret i1 false
 rests:
 {field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
@@ -67,6 +94,17 @@ rests:
   %cycle = and i1 %same, %known
   br i1 %cycle, label %cycles, label %keep
 keep:
+  %fresh = icmp eq i32 %rounds, 1
+  br i1 %fresh, label %freeze, label %frozen
+freeze:
+  %time.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FROZEN_TIME}
+  %cycles.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FROZEN_CYCLES}
+  %time = call i64 @real_time()
+  %cycle.now = call i64 @real_cycles()
+  store i64 %time, ptr %time.p
+  store i64 %cycle.now, ptr %cycles.p
+  br label %frozen
+frozen:
   %power = call i32 @llvm.ctpop.i32(i32 %rounds)
   %marks = icmp eq i32 %power, 1
   br i1 %marks, label %mark, label %on
@@ -112,35 +150,25 @@ record:
   ret void
 }}
 
-; Clocks of the device, ahead by what idle blocks waited in no time.
-define i64 @global_time(ptr %tls) {{
+; Nanoseconds and cycles of the host.
+define internal i64 @real_time() {{
   %now = alloca {{ i64, i64 }}
-  %activity = getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}
-  %before = load i32, ptr %activity
-  %after = or i32 %before, {abi.READ_CLOCK}
-  store i32 %after, ptr %activity
   %failed = call i32 @clock_gettime(i32 1, ptr %now)
   %seconds = load i64, ptr %now
   %rest.p = getelementptr i8, ptr %now, i64 8
   %rest = load i64, ptr %rest.p
   %whole = mul i64 %seconds, 1000000000
   %time = add i64 %whole, %rest
-{field("skew", "%tls", abi.WORKER_SKEW, "i64")}
-  %total = add i64 %time, %skew
-  ret i64 %total
+  ret i64 %time
 }}
 
-define i64 @cycle_count(ptr %tls) {{
-  %activity = getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}
-  %before = load i32, ptr %activity
-  %after = or i32 %before, {abi.READ_CLOCK}
-  store i32 %after, ptr %activity
+define internal i64 @real_cycles() {{
   %now = call i64 @llvm.readcyclecounter()
-{field("skew", "%tls", abi.WORKER_SKEW, "i64")}
-  %total = add i64 %now, %skew
-  ret i64 %total
+  ret i64 %now
 }}
 
+{_clock("global_time", "real_time", abi.WORKER_FROZEN_TIME)}
+{_clock("cycle_count", "real_cycles", abi.WORKER_FROZEN_CYCLES)}
 declare i64 @llvm.readcyclecounter()
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @llvm.umax.i64(i64, i64)

@@ -15,7 +15,8 @@ from emulator.lowering import abi
 from emulator.runtime import jit
 from emulator.runtime.arena import Buffer, Memory
 from emulator.runtime.compiled import CompiledEntry, ModuleVariable
-from emulator.runtime.faults import Fault, FaultRecord, describe
+from emulator.runtime.faults import Fault, FaultRecord, describe, describe_wait
+from emulator.runtime.mbarriers import pending
 from emulator.runtime.seating import Seating
 from emulator.runtime.service import Service, service_address
 from emulator.runtime.shadows import SHARED_CELL, Shadows
@@ -273,15 +274,25 @@ class _Launch:
         data = self.workspace.context.read()
         if struct.unpack_from("<i", data, abi.CONTEXT_CLAIMED)[0]:
             record = FaultRecord.read(data)
+            message = self.service.message or self._missing(record)
             return describe(
                 record, list(self.entry.sites), self.memory, self._intended(record), self.grid, self.entry.block,
-                self.shared_bytes, self.entry.local_bytes, self.entry.stack_bytes, self.service.message,
+                self.shared_bytes, self.entry.local_bytes, self.entry.stack_bytes, message,
                 self.cooperative,
             )  # fmt: skip
         if timed_out:
             (begun,) = struct.unpack_from("<Q", data, abi.CONTEXT_NEXT_BLOCK)
             return Fault("timeout", f"the kernel did not end within {deadline_seconds:g} s", note=self._waits(begun))
         return None
+
+    def _missing(self, record: FaultRecord) -> str | None:
+        """What threads in a deadlock wait for, if it is at an mbarrier."""
+        offset = record.address & ((1 << abi.RANK_SHIFT) - 1)
+        if abi.FAULT_KINDS[record.kind] != "deadlock" or record.site < 0 or offset + 8 > self.shared_bytes:
+            return None
+        (shared,) = self.workspace.seat(record.worker).get(abi.WORKER_SHARED, "<Q")
+        word = int.from_bytes(ctypes.string_at(shared + offset, 8), "little")
+        return describe_wait(record.address, *pending(word))
 
     def _intended(self, record: FaultRecord) -> Buffer | None:
         """The buffer that the faulting instruction used last on that thread."""

@@ -49,8 +49,8 @@ def lane_value(name: str, type: str, array: str) -> str:
     return f"  %{name}.p = getelementptr {type}, ptr %{array}, i64 %lane64\n  %{name} = load {type}, ptr %{name}.p"
 
 
-def misused(kind: int, reason: int, label: str, address: str = "%address") -> str:
-    """A block of code that records the misuse of an mbarrier or a copy."""
+def misused(kind: int, reason: int | str, label: str, address: str = "%address") -> str:
+    """A block of code that records the misuse of an mbarrier or a copy; the reason takes the place of the size."""
     return f"""{label}:
   call void @record(ptr %ctx, ptr %tls, i32 {kind}, i32 %site, i32 2, i32 {abi.ATOMIC}, i32 {reason}, i64 {address},
                     i32 %lane)
@@ -224,3 +224,11 @@ waits:
 
 MBARRIERS = _INIT + _INVALIDATE + _UPDATE + _TEST
 MBARRIER_SYMBOLS = ("mbarrier_init", "mbarrier_invalidate", "mbarrier_update", "mbarrier_test")
+
+
+def pending(word: int) -> tuple[int, int]:
+    """The arrivals and the bytes that the phase of an mbarrier still waits for."""
+    transactions = word >> abi.MBARRIER_TRANSACTIONS & ((1 << abi.MBARRIER_TRANSACTION_BITS) - 1)
+    if transactions > _MOST_TRANSACTIONS:
+        transactions -= 1 << abi.MBARRIER_TRANSACTION_BITS
+    return word >> _PENDING & _COUNT_MASK, transactions
