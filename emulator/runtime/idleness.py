@@ -171,5 +171,4 @@ define internal i64 @real_cycles() {{
 {_clock("cycle_count", "real_cycles", abi.WORKER_FROZEN_CYCLES)}
 declare i64 @llvm.readcyclecounter()
 declare i32 @clock_gettime(i32, ptr)
-declare i64 @llvm.umax.i64(i64, i64)
 """
