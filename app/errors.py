@@ -6,9 +6,11 @@ Problem
 ├── TooSlow          408
 ├── TooLarge         413
 ├── TooMany          429  with Retry-After
-└── Unavailable      503  something that the service needs is away; the reason is in detail
+├── Unavailable      503  something that the service needs is away; the reason is in detail
+└── NoSpace          507  the disk of the service is full
 """
 
+import errno
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
-from redis.exceptions import RedisError
+from redis.exceptions import OutOfMemoryError, RedisError
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -25,6 +27,9 @@ from protocol.reading import Fault
 
 log = structlog.get_logger(__name__)
 
+FULL, LOCKED = "database or disk is full", "database is locked"
+"""How SQLite says so."""
+OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT)
 MEDIA_TYPE = "application/problem+json"
 TYPE = "urn:warpyard:problem:"
 
@@ -138,6 +143,13 @@ class Unavailable(Problem):
         super().__init__(detail, headers={"Retry-After": "5"}, kind=kind)
 
 
+class NoSpace(Problem):
+    status, kind, title = 507, "storage", "No space left"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"The disk of this service is full, so {what}. Try again once its operator has made space.")
+
+
 class TimedOut(Problem):
     status, kind, title = 504, "timeout", "No answer in time"
 
@@ -181,9 +193,21 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RedisError)
     async def _redis(_request: Request, error: RedisError) -> Response:
         log.error("redis", error=str(error))
+        if isinstance(error, OutOfMemoryError) or str(error).startswith("MISCONF"):
+            return Unavailable("The queue takes nothing more: its memory or its disk is full.", kind="queue").response()
         return Unavailable("The queue does not answer. Try again in a moment.", kind="queue").response()
 
     @app.exception_handler(SQLAlchemyError)
     async def _database(_request: Request, error: SQLAlchemyError) -> Response:
         log.error("database", error=str(error))
-        return Unavailable("The database does not answer. Try again in a moment.", kind="database").response()
+        if FULL in str(error):
+            return NoSpace("nothing was saved").response()
+        why = "is locked by another program" if LOCKED in str(error) else "does not answer"
+        return Unavailable(f"The database {why}. Nothing was saved; try again in a moment.", kind="database").response()
+
+    @app.exception_handler(OSError)
+    async def _storage(_request: Request, error: OSError) -> Response:
+        if error.errno not in OUT_OF_SPACE:
+            raise error
+        log.error("storage", error=str(error))
+        return NoSpace("the file was not kept").response()

@@ -18,6 +18,7 @@ from store.claims import Claims, HeldRun, Lost
 from store.identifiers import new_id
 from store.scripts import load
 from store.settings import Settings
+from store.version import VERSION
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +77,7 @@ class Queue:
                 ),
                 *(settings.queue_cap, settings.queue_bytes, settings.runs_per_second, settings.runs_burst),
                 settings.idempotency_seconds if key else 0,
+                VERSION,
             ],
         )
         if status == "rate":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import Arch, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import Arch, DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 
 if TYPE_CHECKING:
     from protocol.inspection import InspectReport
@@ -22,6 +22,7 @@ def compile(
     fast_math: FastMath = False,
     no_fmad: NoFmad = False,
     maxrregcount: MaxRegisters = None,
+    default_device: DefaultDevice = False,
     define: Defines = None,
     ptx: Annotated[bool, typer.Option("--ptx", help="Print the PTX instead of the report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
@@ -43,6 +44,7 @@ def compile(
         fast_math=fast_math,
         no_fmad=no_fmad,
         maxrregcount=maxrregcount,
+        default_device=default_device,
         define=define,
         entry=entry,
         language=language,

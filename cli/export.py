@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli.run import Argument
-from cli.source_options import Arch, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import Arch, DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 from cli.usage import Refused
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def export(
     fast_math: FastMath = False,
     no_fmad: NoFmad = False,
     maxrregcount: MaxRegisters = None,
+    default_device: DefaultDevice = False,
     define: Defines = None,
     example: Annotated[
         str | None, typer.Option(help="Export an example instead of a file.", show_default=False)
@@ -72,6 +73,7 @@ def export(
             fast_math=fast_math,
             no_fmad=no_fmad,
             maxrregcount=maxrregcount,
+            default_device=default_device,
             define=define,
             entry=entry,
             language=language,

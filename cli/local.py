@@ -67,6 +67,7 @@ def opened(gpu: Gpu | None = None) -> Iterator[Local]:
     settings = Settings()
     try:
         settings.prepare()
+        cache = FolderCache(settings.data_dir / "cache")
     except OSError as error:
         raise Refused(
             f"the data folder {settings.data_dir}: {error.strerror} (WARPYARD_DATA_DIR names another)"
@@ -81,7 +82,7 @@ def opened(gpu: Gpu | None = None) -> Iterator[Local]:
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:
-        yield Local(box, Stores(FolderCache(settings.data_dir / "cache"), MemoryBlobs()), limits)
+        yield Local(box, Stores(cache, MemoryBlobs()), limits)
 
 
 def inspect(local: Local, request: CompileRequest, launch: OccupancyQuestion | None = None) -> InspectReport:

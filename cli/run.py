@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
 from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def run(
     fast_math: FastMath = False,
     no_fmad: NoFmad = False,
     maxrregcount: MaxRegisters = None,
+    default_device: DefaultDevice = False,
     define: Defines = None,
     device: Annotated[str, typer.Option(help="auto, emulator or gpu.")] = "auto",
     example: Annotated[
@@ -140,6 +141,7 @@ def run(
         fast_math=fast_math,
         no_fmad=no_fmad,
         maxrregcount=maxrregcount,
+        default_device=default_device,
         define=define,
         entry=entry,
         language=language,

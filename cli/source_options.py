@@ -17,6 +17,9 @@ Arch = Annotated[str, typer.Option("--arch", help="Compute capability to compile
 Std = Annotated[str, typer.Option("--std", help="c++11, c++14, c++17 or c++20.")]
 FastMath = Annotated[bool, typer.Option("--fast-math", help="Approximate division, square root and intrinsics.")]
 NoFmad = Annotated[bool, typer.Option("--no-fmad", help="Do not contract a*b+c into one rounding.")]
+DefaultDevice = Annotated[
+    bool, typer.Option("--default-device", help="Functions without __device__ are for the device too (NVRTC's own).")
+]
 MaxRegisters = Annotated[
     int | None, typer.Option("--maxrregcount", help="Registers a thread may take, 16 to 255.", show_default=False)
 ]
@@ -76,6 +79,7 @@ def build_request(
     fast_math: bool,
     no_fmad: bool,
     maxrregcount: int | None,
+    default_device: bool,
     define: list[str] | None,
     entry: str,
     language: str = "",
@@ -96,6 +100,7 @@ def build_request(
             "fast_math": fast_math,
             "fmad": not no_fmad,
             "max_registers": maxrregcount,
+            "default_device": default_device,
             "defines": [dict(zip(("name", "value"), macro.split("=", 1), strict=False)) for macro in define or ()],
         },
         "architecture": arch,

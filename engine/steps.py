@@ -173,6 +173,6 @@ class StepRunner:
 def out_of_time(step: str, seconds: float, lost: bool = False) -> Found:
     """The finding that ends a run at its deadline. `lost`: nothing can be read from the device after that."""
     after = "A GPU's memory cannot be read after that, so there are no results."
-    message = f"The kernel was stopped: the run had reached its {seconds:g} s. "
+    message = f"The kernel was stopped after {seconds:g} s, the time that this service gives a run. "
     message += after if lost else "The buffers are as it left them."
     return Found.model_validate({"class": "limit", "code": "wall", "message": message, "step": step})

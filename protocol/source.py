@@ -54,4 +54,6 @@ class Options(Model):
     fast_math: bool = False
     fmad: bool = True
     max_registers: Annotated[int, Field(ge=16, le=255)] | None = None
+    default_device: bool = False
+    """Functions and variables without an execution space are for the device: NVRTC's -default-device."""
     defines: Annotated[tuple[Define, ...], Field(max_length=32)] = ()

@@ -14,7 +14,7 @@ from sandbox import gpus
 from sandbox.compilation import Compilation, Emit, compile_for_run
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
-from sandbox.receive import Awaited, Misbehaved, event_of, stored_event
+from sandbox.receive import Awaited, Misbehaved, NotKept, event_of, stored_event
 from sandbox.references import expected_blobs
 from sandbox.stores import Stores
 from sandbox.verdicts import finished, worst
@@ -75,6 +75,8 @@ def perform(
         return end(*_launch(box, run, device, compilation, blobs, stores, emit, cancelled, limits.launch))
     except Misbehaved as error:
         return end("error", f"The job broke the protocol ({error}); its results were not kept.")
+    except NotKept as error:
+        return end("error", f"The service has no room for the results: {error}. This is no fault of your kernel.")
 
 
 def _initialisers(run: RunRequest) -> Iterator[tuple[str, Initialiser]]:

@@ -19,6 +19,10 @@ class Misbehaved(Exception):
     """A child sent what the protocol does not allow; the text says what, and quotes nothing of it."""
 
 
+class NotKept(Exception):
+    """The service has no room for a result; the text says which, and why."""
+
+
 class Awaited:
     """What a launch may still send: each buffer that it reads back once, and the frames of its film in their order."""
 
@@ -70,4 +74,8 @@ def stored_event(event: Event, payload: bytes, blobs: Blobs) -> Event:
     """The event with its buffer's bytes stored under their digest."""
     if not isinstance(event, BufferRead | Filmed):
         return event
-    return event.model_copy(update={"digest": blobs.put(payload)})
+    name = event.name if isinstance(event, BufferRead) else f"a frame of {event.buffer}"
+    try:
+        return event.model_copy(update={"digest": blobs.put(payload)})
+    except OSError as error:
+        raise NotKept(f"{name} ({event.bytes:,} bytes) could not be kept: {error.strerror or error}") from None

@@ -1,5 +1,6 @@
 """What a run keeps beside its events: a compile cache and content-addressed blobs; both as plain folders."""
 
+import contextlib
 import hashlib
 import os
 import re
@@ -17,7 +18,7 @@ class Cache(Protocol):
 
 
 class Blobs(Protocol):
-    """Bytes by their SHA-256."""
+    """Bytes by their SHA-256. `put` raises OSError where they cannot be kept."""
 
     def get(self, digest: str) -> bytes | None: ...
     def put(self, data: bytes | memoryview) -> str: ...
@@ -47,8 +48,10 @@ class FolderCache:
         return data
 
     def put(self, key: str, data: bytes) -> None:
-        write_atomically(self._path(key), data)
-        self._trim()
+        """Forgets what the disk does not take."""
+        with contextlib.suppress(OSError):
+            write_atomically(self._path(key), data)
+            self._trim()
 
     def _path(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode()).hexdigest()

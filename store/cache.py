@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+import structlog
+
 from store import keys
 from store.capped_redis import CappedRedis
 from store.connections import connect_blocking
-from store.folder import CappedFolder
+from store.folder import Bytes, CappedFolder
 from store.settings import Settings
+
+log = structlog.get_logger(__name__)
 
 TTL_SECONDS = 7 * 24 * 3600
 _CHECK = hashlib.sha256().digest_size
@@ -28,7 +32,16 @@ def open_cache(settings: Settings) -> Cache:
         root = Path(unquote(urlsplit(settings.blobs).path)).parent / "compile-cache"
         return FileCache(root, settings.cache_cap_bytes)
     client = connect_blocking(settings.redis, binary=True)
-    return CappedRedis(client, f"{keys.PREFIX}compiled:", settings.cache_cap_bytes, TTL_SECONDS)
+    return RedisCache(client, f"{keys.PREFIX}compiled:", settings.cache_cap_bytes, TTL_SECONDS)
+
+
+class RedisCache(CappedRedis):
+    def put(self, key: str, data: Bytes) -> None:
+        """Forgets what Redis does not take."""
+        try:
+            super().put(key, data)
+        except OSError as error:
+            log.warning("compilation not cached", error=str(error))
 
 
 class FileCache:
@@ -45,4 +58,8 @@ class FileCache:
         return data if hashlib.sha256(data).digest() == found[:_CHECK] else None
 
     def put(self, key: str, data: bytes) -> None:
-        self._folder.put(key, hashlib.sha256(data).digest() + data)
+        """Forgets what the disk does not take."""
+        try:
+            self._folder.put(key, hashlib.sha256(data).digest() + data)
+        except OSError as error:
+            log.warning("compilation not cached", error=str(error))

@@ -1,5 +1,6 @@
 """Values in Redis under a cap and a time to live; the least recently used go first."""
 
+import errno
 import time
 from typing import cast
 
@@ -27,5 +28,11 @@ class CappedRedis:
             return cast(bytes | None, pipe.execute()[0])
 
     def put(self, key: str, data: Bytes) -> None:
+        """Raises OSError where Redis is full."""
         names = [f"{self._prefix}{key}", *(f"{self._prefix}:{name}" for name in ("uses", "sizes", "total"))]
-        self._put(keys=names, args=[key, bytes(data), self._cap, self._ttl, self._prefix])
+        try:
+            self._put(keys=names, args=[key, bytes(data), self._cap, self._ttl, self._prefix])
+        except redis.ResponseError as error:
+            if not isinstance(error, redis.OutOfMemoryError) and "MISCONF" not in str(error):
+                raise
+            raise OSError(errno.ENOSPC, "Redis takes nothing more: its memory or disk is full") from None

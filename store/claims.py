@@ -15,8 +15,10 @@ from store import keys
 from store.scripts import load
 from store.settings import Settings
 from store.tables import Run, now
+from store.version import newer
 
-Refusal = Literal["gone", "finished", "held", "exhausted"]
+Refusal = Literal["gone", "finished", "held", "exhausted", "newer"]
+"""newer: the run is of a later release, whose requests this one may not understand."""
 Watched = Literal["held", "cancel", "lost"]
 
 
@@ -60,9 +62,12 @@ class Claims:
     def claim(self, run_id: str, most_attempts: int | None = None) -> HeldRun | Refusal:
         """A new attempt at the run, or why there is none. `most_attempts` 0 takes it up however often it was lost."""
         most = self._settings.max_attempts if most_attempts is None else most_attempts
-        queue = self._client.hget(keys.run(run_id), "queue")
+        told: Any = self._client.hmget(keys.run(run_id), ["queue", "release"])
+        queue, release = told
         if queue is None:
             return "gone"
+        if newer(release or ""):
+            return "newer"
         names = [
             keys.run(run_id),
             keys.lease(run_id),
@@ -95,15 +100,13 @@ class Claims:
             held.records.append(record)
 
     def finish(self, held: HeldRun, end: Finished) -> None:
-        """Writes the run to the database, then tells its end. Raises Lost."""
+        """Writes the run to the database, then tells its end; may be called again where that failed. Raises Lost."""
         if self.watch(held) == "lost":
             raise Lost(held.id)
         with held.lock:
             event_id, record = self._next(held, end)
-            held.records.append(record)
             earlier: Any = self._client.xrange(keys.events(held.id), "-", f"({held.attempt}-0")
-            records = [fields["record"] for _, fields in earlier] + held.records
-            self._write(held, end, records)
+            self._write(held, end, [*(fields["record"] for _, fields in earlier), *held.records, record])
             names = [keys.run(held.id), keys.lease(held.id), keys.RUNNING, keys.events(held.id)]
             told = self._scripts["finish"](
                 keys=[*names, keys.HELD_BYTES, keys.VERDICTS],

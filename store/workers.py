@@ -12,6 +12,11 @@ from protocol.base import Model
 from protocol.devices import DeviceInfo
 from protocol.run import RunRequest
 from store import keys
+from store.version import VERSION
+
+OTHER_RELEASE = (
+    "The worker {name} is {of} and this service of version {version}: it gets no runs until both are of one release."
+)
 
 
 class Worker(Model):
@@ -22,12 +27,15 @@ class Worker(Model):
     devices: tuple[DeviceInfo, ...] = ()
     slots: Annotated[int, Field(ge=1)] = 1
     compiles: bool = False
+    version: str = ""
+    """Its release; empty of one that tells none."""
     refuses: str = ""
     """Why it takes no jobs, where it does not: shown in /readyz and in answers."""
 
 
 def announce(client: redis.Redis, worker: Worker, ttl: float) -> None:
-    """Counts the worker as live for `ttl` seconds."""
+    """Counts the worker as live for `ttl` seconds, as one of this release unless it says another."""
+    worker = worker.model_copy(update={"version": worker.version or VERSION})
     with client.pipeline() as pipe:
         pipe.set(keys.worker(worker.name), worker.model_dump_json(), px=int(ttl * 1000))
         pipe.zadd(keys.WORKERS, {worker.name: time.time() + ttl})
@@ -48,14 +56,23 @@ async def live_workers(client: redis.asyncio.Redis) -> tuple[Worker, ...]:
         return ()
     texts = await client.mget([keys.worker(str(name)) for name in names])
     workers = []
-    for text in texts:
+    for name, text in zip(names, texts, strict=True):
         if text is None:
             continue
         try:
-            workers.append(Worker.model_validate_json(text))
+            workers.append(_of_this_release(Worker.model_validate_json(text)))
         except ValidationError:
-            continue  # of another version; its runs are its own
+            workers.append(_of_this_release(Worker(name=str(name), queues=())))
     return tuple(workers)
+
+
+def _of_this_release(worker: Worker) -> Worker:
+    """A worker of another release may understand a request, or a compiler, otherwise: it gets nothing to do."""
+    if worker.version == VERSION:
+        return worker
+    of = f"of version {worker.version}" if worker.version else "of another version"
+    refusal = OTHER_RELEASE.format(name=worker.name, of=of, version=VERSION)
+    return worker.model_copy(update={"refuses": refusal})
 
 
 def offered(workers: Iterable[Worker]) -> tuple[DeviceInfo, ...]:

@@ -23,7 +23,7 @@ from protocol.launch import Fill, Launch, Repeat, Step, Swap
 from protocol.source import Options
 from takeaway.cuda_initial import initial, real, whole
 from takeaway.numbers import number_bytes
-from takeaway.program import Program, ResolvedLaunch
+from takeaway.program import NotExportable, Program, ResolvedLaunch
 from takeaway.templates import fill_template, fragment
 
 _BUILT_IN = {
@@ -43,6 +43,8 @@ _MAIN = re.compile(r"\bmain\s*\(")
 def cuda_program(program: Program, file_name: str) -> str:
     """The whole program. Raises NotExportable."""
     request = program.request
+    if request.options.default_device:
+        raise NotExportable("options.default_device", "nvcc has no such option: write __device__ before the functions")
     made = [initial(buffer, index) for index, buffer in enumerate(program.buffers)]
     needs = set().union(*(item.needs for item in made), {"film"} if program.film_name else ())
     notes = [item.note for item in made if item.note]

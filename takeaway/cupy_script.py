@@ -97,6 +97,8 @@ def cupy_options(options: Options, source: str) -> list[str]:
         result.append("-fmad=false")
     if options.max_registers is not None:
         result.append(f"-maxrregcount={options.max_registers}")
+    if options.default_device:
+        result.append("-default-device")
     return result + [f"-D{define.name}={define.value}" for define in options.defines]
 
 

@@ -42,7 +42,7 @@ class Lease:
         self._thread.join()
 
     def end(self, why: Why) -> None:
-        """Stops the work; the first reason stays."""
+        """Stops the work; the first reason stays. A cancelled run keeps its lease until its end is written."""
         if not self.cancelled.is_set():
             self.why = why
             self.cancelled.set()
@@ -59,5 +59,7 @@ class Lease:
                 log.warning("lease not renewed", run=self._held.id, error=str(error))
                 state = "lost" if time.monotonic() - renewed > self._patience else "held"
             if state != "held":
-                return self.end(state)
+                self.end(state)
+            if state == "lost":
+                return None
         return None

@@ -1,13 +1,17 @@
 """One run, from its message in the queue to its last event."""
 
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import redis
-import sqlalchemy.exc
 import structlog
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from protocol.events import Compiling, Event, Finished, Timed
+from protocol.diagnostics import Diagnostic
+from protocol.events import Compiling, Diagnosed, Event, Finished, Timed
 from protocol.reading import Unreadable, read
 from protocol.run import RunRequest
 from store.claims import Claims, HeldRun, Lost
@@ -18,6 +22,17 @@ log = structlog.get_logger(__name__)
 Perform = Callable[[RunRequest, str, Callable[[Event], None], threading.Event], Finished]
 
 CANCELLED = Finished(verdict="cancelled", message="Cancelled before it began.")
+WRITE_SECONDS = 600.0
+"""How long the end of a run waits for a database that takes nothing."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.25, 2.0
+PASSING = (OperationalError, PoolTimeout, redis.ConnectionError, redis.TimeoutError)
+"""Locked, full or away: what an operator mends while the worker waits."""
+WAITING = Diagnostic(
+    severity="note",
+    message="The kernel is done; its results waited for the service's database, which is locked, full or away",
+    origin="service",
+    code="database",
+)
 WORKER_FAILED = "The worker failed: {}. This is our fault; the run may be sent again."
 
 
@@ -44,11 +59,11 @@ class Runs:
                 end = self._attempt(held)
                 if end is None:
                     return
-                self._claims.finish(held, end)
+                self._finish(held, end)
                 log.info("run finished", verdict=end.verdict, seconds=round(end.seconds, 3))
             except Lost:
                 log.warning("run lost to another worker")
-            except (redis.RedisError, sqlalchemy.exc.SQLAlchemyError) as error:
+            except (redis.RedisError, SQLAlchemyError) as error:
                 # The lease runs out, and the run is taken up again.
                 log.error("run not written", error=str(error))
 
@@ -75,6 +90,29 @@ class Runs:
             self._claims.give_back(held)
             return None
         return end
+
+    def _finish(self, held: HeldRun, end: Finished) -> None:
+        """Writes the end. What has been worked out waits, lease in hand, for a database that is locked or full."""
+        try:
+            return self._claims.finish(held, end)
+        except PASSING as error:
+            log.warning("run not written yet", error=str(error))
+        deadline, pause = time.monotonic() + WRITE_SECONDS, FIRST_PAUSE
+        with Lease(self._claims, held, self._stopping, self._lease_seconds):
+            self._tell_of_the_wait(held)
+            while True:
+                stopped = self._stopping.wait(pause)
+                try:
+                    return self._claims.finish(held, end)
+                except PASSING as error:
+                    if stopped or time.monotonic() > deadline:
+                        raise
+                    log.warning("run not written yet", error=str(error))
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _tell_of_the_wait(self, held: HeldRun) -> None:
+        with suppress(redis.RedisError):
+            self._claims.emit(held, Diagnosed(diagnostic=WAITING))
 
     def _work(self, held: HeldRun, emit: Callable[[Event], None], cancelled: threading.Event) -> Finished:
         try:

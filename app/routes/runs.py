@@ -10,6 +10,7 @@ from app.body import read_model
 from app.errors import (
     Conflict,
     Invalid,
+    NoSpace,
     NotFound,
     TooLarge,
     TooMany,
@@ -98,7 +99,7 @@ async def get_run(run_id: str, service: Served) -> RunAnswer:
     )
 
 
-@router.delete("/api/runs/{run_id}", status_code=202, responses=documented(NotFound, Unavailable))
+@router.delete("/api/runs/{run_id}", status_code=202, responses=documented(NotFound, Unavailable, NoSpace))
 async def cancel_run(run_id: str, service: Served) -> State:
     """Asks for the end of a run, queued or running; a finished one stays as it is."""
     state = await service.queue.cancel(run_id) if is_id(run_id) else None

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.body import read_model
-from app.errors import Invalid, NotFound, TooLarge, TooMany, TooSlow, Unavailable, Unsupported, documented
+from app.errors import Invalid, NoSpace, NotFound, TooLarge, TooMany, TooSlow, Unavailable, Unsupported, documented
 from app.openapi import takes
 from app.service import Client, Served, Service
 from app.uploads import check_uploads, uploads_of
@@ -55,7 +55,7 @@ def content_hash(payload: SharePayload) -> str:
 @router.post(
     "/api/shares",
     status_code=201,
-    responses=documented(Unsupported, TooSlow, TooLarge, Invalid, TooMany, Unavailable),
+    responses=documented(Unsupported, TooSlow, TooLarge, Invalid, TooMany, Unavailable, NoSpace),
     openapi_extra=takes(NewShare),
 )
 async def create_share(request: Request, response: Response, service: Served, client: Client) -> Shared:

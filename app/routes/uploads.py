@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from app.arrays import read_header, row_major
 from app.body import chunks
-from app.errors import Invalid, TooLarge, TooMany, TooSlow, Unavailable, documented
+from app.errors import Invalid, NoSpace, TooLarge, TooMany, TooSlow, Unavailable, documented
 from app.service import Client, Served
 from store.blobs import Blobs
 
@@ -30,7 +30,7 @@ class Uploaded(BaseModel):
 @router.post(
     "/api/uploads",
     status_code=201,
-    responses=documented(TooSlow, TooLarge, Invalid, TooMany, Unavailable),
+    responses=documented(TooSlow, TooLarge, Invalid, TooMany, Unavailable, NoSpace),
     openapi_extra={
         "requestBody": {
             "required": True,

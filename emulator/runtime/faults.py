@@ -199,6 +199,8 @@ def _message(
     if kind == "out-of-bounds":
         if relation is None:
             return f"{verb} {record.size} bytes at address {record.address:#x}, outside of every buffer"
+        if relation.relation == "inside":
+            return f"{verb} {record.size} bytes of '{relation.name}' after it was freed"
         return f"{verb} {record.size} bytes of '{relation.name}' out of bounds: {relation.relation}"
     if kind == "mbarrier":
         return _MISUSES[record.size].format(mbarrier=place_of(record.address))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -35,6 +36,12 @@ _CLASSES: dict[str, FindingClass] = {
 }
 _ADVICE = ("barrier-after-exit",)
 """Legal on today's hardware."""
+COMPILER_TRAP = (
+    "came to a trap that the compiler itself put here, because this line can do nothing that is defined. It usually "
+    "uses a pointer that is null, an array beyond its end, or a variable without a value, or a function ends without "
+    "its return."
+)
+_TRAPS = re.compile(r"\b\w*(?:trap|assert|abort|unreachable)\w*\b", re.IGNORECASE)
 _DID = {"read": "read", "write": "wrote", "atomic": "updated"}
 
 
@@ -86,7 +93,7 @@ def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: S
         {
             "class": _CLASSES.get(fault.kind, "trap"),
             "code": fault.kind,
-            "message": _sentence(fault, relation, named),
+            "message": _sentence(fault, relation, named, source),
             "span": source_span(fault.source, source),
             "access": fault.access,
             "space": fault.space,
@@ -104,7 +111,7 @@ def finding(fault: Fault, step: str, allocations: Mapping[str, Named], source: S
     )
 
 
-def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None) -> str:
+def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None, source: SourceText) -> str:
     who = "A thread"
     if fault.thread is not None and fault.block is not None:
         who = f"Thread {_triple(fault.thread)} of block {_triple(fault.block)}"
@@ -116,14 +123,16 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
             why = "; the launch asks for no dynamic shared memory" if none else ""
             return f"{who} {did} {_beyond(fault, relation, named)}{why}."
         case "out-of-bounds":
-            return f"{who} {did} {fault.size} bytes at address {fault.address:#x}, which is in no buffer."
+            return f"{who} {did} {_bytes(fault.size)} at address {fault.address:#x}, which is in no buffer."
         case "misaligned":
             where = "an address"
             if relation is not None:
                 where = f"byte {relation.offset:,} of {named.name if named else _variable(relation.name)}"
-            return f"{who} {did} {fault.size} bytes at {where}, which is no multiple of {fault.size}."
+            return f"{who} {did} {_bytes(fault.size)} at {where}, which is no multiple of {fault.size}."
         case "null":
-            return f"{who} {did} {fault.size} bytes through a null pointer (address {fault.address:#x})."
+            return f"{who} {did} {_bytes(fault.size)} through a null pointer (address {fault.address:#x})."
+        case "trap" if _of_the_compiler(fault.source, source):
+            return f"{who} {COMPILER_TRAP}"
         case "trap":
             return f"{who} executed a trap."
         case "assert":
@@ -138,21 +147,37 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
     return f"{who}: {fault.message}."
 
 
+def _of_the_compiler(location: SourceLocation | None, source: SourceText) -> bool:
+    """True where the user wrote no trap at this line, and no macro that may hold one."""
+    span = source_span(location, source)
+    if location is None or span is None or location.file.rsplit("/", 1)[-1] != source.file_name:
+        return False
+    if any(line.lstrip().startswith("#") and _TRAPS.search(line) for line in source.lines):
+        return False
+    return not _TRAPS.search(source.lines[span.line - 1])
+
+
+def _bytes(count: int) -> str:
+    return f"{count} byte{'s' if count != 1 else ''}"
+
+
 def _beyond(fault: Fault, relation: BufferRelation, named: Named | None) -> str:
     """Such as 'x[1024], one past the end of x (1,024 float32)'."""
     if named is None:
         size = f"{_variable(relation.name)} ({relation.nbytes:,} bytes)"
+        if relation.relation == "inside":
+            return f"{_bytes(fault.size)} at byte {relation.offset:,} of {size} after it was freed"
         if relation.offset < 0:
-            return f"{fault.size} bytes, {-relation.offset:,} before the start of {size}"
+            return f"{_bytes(fault.size)}, {-relation.offset:,} before the start of {size}"
         past = relation.offset - relation.nbytes
         where = f"{past:,} bytes past the end" if past > 0 else "at the end" if past == 0 else "across the end"
-        return f"{fault.size} bytes {where} of {size}" if past <= 0 else f"{fault.size} bytes, {where} of {size}"
+        return f"{_bytes(fault.size)} {where} of {size}" if past <= 0 else f"{_bytes(fault.size)}, {where} of {size}"
     item = ITEM_BYTES[named.dtype]
     index = relation.offset // item
     whole = relation.offset % item == 0
     size = f"{named.name} ({named.count:,} {named.dtype})"
     element = f"{named.name}[{index}]"
-    what = element if whole and fault.size == item else f"{fault.size} bytes at {element}"
+    what = element if whole and fault.size == item else f"{_bytes(fault.size)} at {element}"
     if index < 0:
         return f"{what}, {'one' if index == -1 else f'{-index:,}'} before the start of {size}"
     if index >= named.count:

@@ -17,8 +17,8 @@ _PLAIN = (
 _ADVICE = (
     (
         re.compile(re.escape(_HOST_FUNCTION) + "|" + re.escape(_MARKED_HOST)),
-        "Put __device__ before a function that kernels call. Leave main and other host code out: the launch form "
-        "allocates, copies and launches.",
+        "Put __device__ before a function that kernels call, or choose the option default device. Leave main and "
+        "other host code out: the launch form allocates, copies and launches.",
     ),
     (
         re.compile(re.escape(_HOST_VARIABLE)),

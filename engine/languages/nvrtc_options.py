@@ -44,6 +44,8 @@ def _shared(options: Options, include_folders: Sequence[str]) -> tuple[str, ...]
         result.append("-fmad=false")
     if options.max_registers is not None:
         result.append(f"-maxrregcount={options.max_registers}")
+    if options.default_device:
+        result.append("-default-device")
     result += [f"-D{define.name}={define.value}" for define in options.defines]
     result += [f"-I{folder}" for folder in include_folders]
     return tuple(result)

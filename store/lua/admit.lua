@@ -1,6 +1,7 @@
 -- Admits a run or says why not: idempotency, rate, queue cap, bytes; then puts it in the line with its first event.
 -- KEYS: run, events, pending, sequence, held bytes, rate bucket, idempotency, queues
--- ARGV: id, queue, device, request, request hash, now, cap, bytes cap, runs/s, burst, idempotency seconds (0: no key)
+-- ARGV: id, queue, device, request, request hash, now, cap, bytes cap, runs/s, burst, idempotency seconds (0: no key),
+--   release
 local idempotent = tonumber(ARGV[11]) > 0
 if idempotent then
   local earlier = redis.call('HMGET', KEYS[7], 'run', 'hash')
@@ -29,7 +30,7 @@ redis.call('INCRBY', KEYS[5], size)
 redis.call('ZADD', KEYS[3], seq, ARGV[1])
 redis.call('SADD', KEYS[8], ARGV[2])
 redis.call('HSET', KEYS[1], 'state', 'queued', 'queue', ARGV[2], 'device', ARGV[3], 'request', ARGV[4],
-  'attempt', 0, 'created', ARGV[6], 'enqueued', ARGV[6], 'seq', seq)
+  'attempt', 0, 'created', ARGV[6], 'enqueued', ARGV[6], 'seq', seq, 'release', ARGV[12])
 if idempotent then
   redis.call('HSET', KEYS[7], 'run', ARGV[1], 'hash', ARGV[5])
   redis.call('EXPIRE', KEYS[7], ARGV[11])

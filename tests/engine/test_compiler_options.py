@@ -23,6 +23,7 @@ ALWAYS = ("-std=c++17", "-device-int128", "-no-cache", "-D_CG_LIMIT_INCLUDED_DEP
         (Options(fast_math=True), (*ALWAYS, "-use_fast_math")),
         (Options(fmad=False), (*ALWAYS, "-fmad=false")),
         (Options(fast_math=True, fmad=False), (*ALWAYS, "-use_fast_math", "-fmad=false")),
+        (Options(default_device=True), (*ALWAYS, "-default-device")),
         (Options(max_registers=32), (*ALWAYS, "-maxrregcount=32")),
         (
             Options(defines=(Define(name="N", value="3"), Define(name="TEXT", value='-I/etc "x"'))),
@@ -56,6 +57,8 @@ def test_options_reach_the_code() -> None:
     assert "fma.rn.f32" not in ptx("__global__ void k(float *x) { x[0] = x[1] * x[2] + x[3]; }", fmad=False)
     assert "sin.approx" in ptx(text, fast_math=True)
     assert "sin.approx" not in ptx("__global__ void k(float *x) { x[0] = x[1]; }")
+    helper = "constexpr int twice(int x) { return 2 * x; }\n__global__ void k(int *x) { x[0] = twice(x[1]); }"
+    assert "k" in ptx(helper, default_device=True)
     named = (Define(name="KERNEL", value="renamed"),)
     assert "renamed" in ptx('extern "C" __global__ void KERNEL(float *x) {}', defines=named)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator import Problem, SourceLocation
-from engine.devices.findings import refusal
+from engine.devices.findings import COMPILER_TRAP, refusal
 from engine.languages.source_text import SourceText
 from tests.engine.child_jobs import array, buffer, compiled, one, ran, request
 
@@ -55,6 +55,18 @@ FAULTS: list[tuple[str, str, str, dict[str, Any]]] = [
         "Thread (7, 0, 0) of block (0, 0, 0) executed a trap.",
         "trap",
         {"class": "trap", "thread": [7, 0, 0]},
+    ),
+    (
+        "float *none = nullptr; if (i == 7) none[0] = 1;",
+        f"Thread (7, 0, 0) of block (0, 0, 0) {COMPILER_TRAP}",
+        "trap",
+        {"class": "trap", "thread": [7, 0, 0]},
+    ),
+    (
+        "if (i == 2) { char *lent = (char *)malloc(16); lent[0] = i; free(lent); x[0] = lent[8]; }",
+        "Thread (2, 0, 0) of block (0, 0, 0) read 1 byte at byte 8 of malloc #1 (16 bytes) after it was freed.",
+        "out-of-bounds",
+        {"access": "read"},
     ),
     (
         "__shared__ float s[8]; if (i < 9) s[i] = x[i]; __syncthreads(); x[i] = s[i & 7];",
@@ -160,7 +172,7 @@ def test_the_deadline_ends_an_endless_kernel_and_its_buffers_are_read() -> None:
     (found,) = job.kind("found")
     assert (found["class"], found["code"], found["fatal"]) == ("limit", "wall", True)
     assert found["message"] == (
-        "The kernel was stopped: the run had reached its 0.3 s. The buffers are as it left them."
+        "The kernel was stopped after 0.3 s, the time that this service gives a run. The buffers are as it left them."
     )
     assert array(job, "p")[1] == 7
 

@@ -20,7 +20,7 @@ from store.connections import connect
 from store.identifiers import base58, is_id, new_id
 from store.logs import configure_logs, escape_controls
 from store.settings import Settings
-from store.version import REVISION, VERSION
+from store.version import REVISION, VERSION, newer
 from store.workers import (
     NoDevice,
     Worker,
@@ -72,11 +72,11 @@ def test_migrations(tmp_path: Path) -> None:
 
 
 def test_live_workers(client: redis.Redis, settings: Settings) -> None:
-    def live() -> list[str]:
-        async def ask() -> list[str]:
+    def live() -> list[tuple[str, str]]:
+        async def ask() -> list[tuple[str, str]]:
             connection = connect(settings.redis)
             try:
-                return sorted(worker.name for worker in await live_workers(connection))
+                return sorted((worker.name, worker.refuses) for worker in await live_workers(connection))
             finally:
                 await connection.aclose()
 
@@ -84,11 +84,21 @@ def test_live_workers(client: redis.Redis, settings: Settings) -> None:
 
     assert live() == []
     announce(client, Worker(name="a", queues=("emulator",)), 60)
-    announce(client, Worker(name="b", queues=("compile",)), 60)
-    client.set("warpyard:worker:b", '{"name":"b","of":"another version"}')
-    assert live() == ["a"]
+    announce(client, Worker(name="b", queues=("compile",), version="0.0.9"), 60)
+    announce(client, Worker(name="c", queues=("compile",)), 60)
+    client.set("warpyard:worker:c", '{"name":"c","of":"another version"}')
+    rest = f"and this service of version {VERSION}: it gets no runs until both are of one release."
+    others = [("b", f"The worker b is of version 0.0.9 {rest}"), ("c", f"The worker c is of another version {rest}")]
+    assert live() == [("a", ""), *others]
     withdraw(client, "a")
-    assert live() == []
+    assert live() == others
+
+
+@pytest.mark.parametrize(
+    ("release", "later"), [("", False), (VERSION, False), ("0.0.99", False), (f"{VERSION}.1", True), ("10.0.0", True)]
+)
+def test_a_later_release_is_known(release: str, later: bool) -> None:
+    assert newer(release) is later
 
 
 WORKERS = (

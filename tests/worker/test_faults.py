@@ -80,7 +80,7 @@ def test_nothing_is_lost(empty_database: Path, tmp_path: Path, processes: Proces
         return processes.start(settings, "app", "--port", str(port))
 
     api = start_api()
-    workers = [processes.start(settings, ACTOR, "--slots", "2") for _ in range(2)]
+    workers = [processes.start(settings, ACTOR, "--queues", "emulator,compile", "--slots", "2") for _ in range(2)]
     over = threading.Event()
     kills = {"worker": 0, "queue": 0, "api": 0}
 
@@ -91,7 +91,7 @@ def test_nothing_is_lost(empty_database: Path, tmp_path: Path, processes: Proces
             if victim == "worker":
                 index = chance.randrange(len(workers))
                 workers[index].kill()
-                workers[index] = processes.start(settings, ACTOR, "--slots", "2")
+                workers[index] = processes.start(settings, ACTOR, "--queues", "emulator,compile", "--slots", "2")
             elif victim == "queue":
                 time.sleep(1.1)  # what is younger than the last flush may be lost; that is everysec's promise
                 queue.kill()

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 ce1e7165ff3983f6411a4eaa02329b97940c2ce1d188233de87eb2bd0ee16b73
+// Made by `npm run types` from the protocol's models; sha256 f39f0536221637015c9aa8c7564adae2ff10aef303bcae1186618feb9aa99781
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -273,6 +273,7 @@ export interface components {
             instantiations?: string[];
             /**
              * @default {
+             *       "default_device": false,
              *       "defines": [],
              *       "fast_math": false,
              *       "fmad": true,
@@ -1130,6 +1131,11 @@ export interface components {
          */
         Options: {
             /**
+             * Default Device
+             * @default false
+             */
+            default_device?: boolean;
+            /**
              * Defines
              * @default []
              */
@@ -1320,6 +1326,7 @@ export interface components {
             instruments?: ("checks" | "counters")[];
             /**
              * @default {
+             *       "default_device": false,
              *       "defines": [],
              *       "fast_math": false,
              *       "fmad": true,

@@ -209,14 +209,14 @@ function buildFilm(steps: readonly StepDraft[], faults: Faults): { film?: Film }
 }
 
 function buildOptions(draft: Draft, faults: Faults): NonNullable<RunRequest['options']> {
-  const { standard, fastMath, fmad, maxRegisters, defines } = draft.options;
+  const { standard, fastMath, fmad, defaultDevice, maxRegisters, defines } = draft.options;
   const limit = maxRegisters.trim() ? faults.take('options.max_registers', readExtent(maxRegisters, 'Registers a thread', 16), 16) : null;
   if (limit !== null && limit > 255) faults.say('options.max_registers', 'Registers a thread are at most 255.');
   const named = defines.filter(({ name, value }) => name.trim() || (value && value !== '1'));
   for (const [index, { name }] of named.entries()) {
     if (!/^[A-Za-z_]\w{0,63}$/.test(name)) faults.say(`options.defines.${index}.name`, 'A macro needs a C identifier as its name.');
   }
-  return { standard, fast_math: fastMath, fmad, max_registers: limit, defines: named };
+  return { standard, fast_math: fastMath, fmad, default_device: defaultDevice ?? false, max_registers: limit, defines: named };
 }
 
 function tolerance(text: string): Read<number> {

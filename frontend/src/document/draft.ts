@@ -76,6 +76,7 @@ export interface OptionsDraft {
   standard: 'c++11' | 'c++14' | 'c++17' | 'c++20';
   fastMath: boolean;
   fmad: boolean;
+  defaultDevice: boolean;
   maxRegisters: string;
   defines: { name: string; value: string }[];
 }

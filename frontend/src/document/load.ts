@@ -117,6 +117,7 @@ export function loadPayload(payload: SharePayload): Draft {
       standard: options.standard ?? 'c++17',
       fastMath: options.fast_math ?? false,
       fmad: options.fmad ?? true,
+      defaultDevice: options.default_device ?? false,
       maxRegisters: options.max_registers == null ? '' : String(options.max_registers),
       defines: (options.defines ?? []).map(({ name, value = '1' }) => ({ name, value })),
     },
