@@ -1,6 +1,8 @@
 """`warpyard bench`: figures of this machine, each set measured in one run: service, sandbox, emulator."""
 
+import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,11 +28,21 @@ def sandbox(rounds: Rounds = 50) -> None:
 
 
 @commands.command()
-def emulator(rounds: Rounds = 5) -> None:
-    """Kernels on the emulator beside NumPy doing the same on one thread of the same processor."""
-    from cli.bench_emulator import measure
+def emulator(
+    kernels: Annotated[list[str] | None, typer.Argument(help="Kernels to measure; all where none is named.")] = None,
+    rounds: Rounds = 5,
+    processors: Annotated[int, typer.Option(help="Processors to run blocks on.", min=1, max=64)] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Three rounds of everything, within a minute.")] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
+) -> None:
+    """Kernels on the emulator beside C++ (g++ -O3, one thread), NumPy and Numba's simulator."""
+    from cli.bench_emulator import measure, table
 
-    show(measure(rounds))
+    results = measure(3 if quick else rounds, processors, kernels or (), lambda line: typer.echo(line, err=True))
+    show(table(results))
+    typer.echo(f"memcpy {results['memcpy_gigabytes_per_second']:.1f} GB/s; processors {results['processors']}")
+    if json_file is not None:
+        json_file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
 def show(rows: Iterable[Sequence[str]]) -> None:

@@ -1,85 +1,249 @@
-"""Kernels on the emulator beside NumPy on one thread: a ratio of two times of one run on one processor."""
+"""Kernels on the emulator beside C++, NumPy and Numba's simulator on the same processors, as ratios of one run."""
 
 import functools
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import numpy
 
+from benchmarks.emulator import baseline
+from benchmarks.emulator.cases import CASES, FOLDER, Array, Case
 from cli.bench import percentile
-from cli.local import examples, opened, perform
-from cli.report import milliseconds, timed_total
+from cli.local import Local, opened, perform
+from cli.report import timed_total
 from cli.usage import Refused
-from store.examples import Example
+from protocol.reading import read
+from protocol.result import RunResult
+from protocol.run import RunRequest
+
+PREVIOUS = FOLDER / "results.json"
+"""What the last committed run measured."""
+UNSIMULATED = ("matmul_register_tiled", "reduction", "softmax", "wmma_matmul")
+"""Kernels that Numba's simulator lacks the features for: shuffles, tensor cores, register arrays of two dimensions."""
+_SIMULATOR_SECONDS = 120
+_HEAD = ("kernel", "emulator", "code", "C++", "/ C++", "Numba sim", "/ sim", "NumPy", "/ NumPy", "G instr/s", "before")
 
 
-@functools.cache
-def _example(name: str) -> Example:
-    return next(example for example in examples() if example.id == name)
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of one kernel: medians over rounds; None where there is nothing to compare with."""
+
+    emulator: float
+    jit: float
+    cpp: float | None
+    simulator: float | None
+    numpy: float
+    thread_instructions: int
+
+    def as_json(self) -> dict[str, float | None]:
+        return {
+            "time_ratio_to_cpp": self.emulator / self.cpp if self.cpp else None,
+            "time_ratio_to_numba_simulator": self.emulator / self.simulator if self.simulator else None,
+            "time_ratio_to_numpy": self.emulator / self.numpy,
+            "jit_ms": self.jit * 1000,
+            "run_ms": self.emulator * 1000,
+            "cpp_ms": self.cpp * 1000 if self.cpp else None,
+            "thread_instructions_per_second": self.thread_instructions / self.emulator,
+        }
 
 
-def _saxpy() -> Callable[[], object]:
-    x, y = (numpy.random.default_rng(seed).random(1 << 20, dtype=numpy.float32) for seed in (1, 2))
-    return lambda: numpy.add(numpy.float32(2.5) * x, y)
+def measure(
+    rounds: int, processors: int, only: Sequence[str] = (), report: Callable[[str], None] = lambda line: None
+) -> dict[str, Any]:
+    """All cases, or those named. Raises Refused where a kernel fails or gives a wrong result."""
+    unknown = sorted(set(only) - {case.name for case in CASES})
+    if unknown:
+        raise Refused(f"no such kernel: {', '.join(unknown)}; there are {', '.join(case.name for case in CASES)}")
+    with _pinned(processors) as names, tempfile.TemporaryDirectory() as folder:
+        try:
+            library = baseline.build(Path(folder))
+        except baseline.NoCompiler as error:
+            report(f"without C++: {error}")
+            library = None
+        simulates = find_spec("numba") is not None
+        if not simulates:
+            report("without Numba's simulator: numba is not installed")
+        kernels = {}
+        with opened() as local:
+            for case in CASES:
+                if not only or case.name in only:
+                    kernels[case.name] = _measure(local, case, rounds, library, simulates).as_json()
+        return {"processors": names, "memcpy_gigabytes_per_second": _memcpy(rounds), "kernels": kernels}
 
 
-def _matmul() -> Callable[[], object]:
-    a, b = (numpy.random.default_rng(seed).random((256, 256), dtype=numpy.float32) for seed in (1, 2))
-    return lambda: numpy.einsum("ik,kj->ij", a, b)
+@contextmanager
+def _pinned(count: int) -> Iterator[list[int]]:
+    """This process, and what it starts, on the first `count` of its processors."""
+    before = os.sched_getaffinity(0)
+    if count > len(before):
+        raise Refused(f"{count} processors are asked for, and there are {len(before)}")
+    os.sched_setaffinity(0, sorted(before)[:count])
+    try:
+        yield sorted(before)[:count]
+    finally:
+        os.sched_setaffinity(0, before)
 
 
-def _mandelbrot() -> Callable[[], object]:
-    code = compile(_example("mandelbrot").reference, "mandelbrot", "exec")
-    return lambda: exec(code, {"np": numpy})
+def _measure(local: Local, case: Case, rounds: int, library: Any, simulates: bool) -> Measured:
+    inputs = case.inputs()
+    digests = {name: local.stores.blobs.put(_npy(array)) for name, array in inputs.items()}
+    expected = case.compute(**inputs)
+    result = _run(local, _request(case, inputs, digests, 1))
+    _compare(case, "the emulator", _output(local, case, result, expected), expected)
+    counted = _run(local, _request(case, inputs, digests, 1, counted=True)).counters[0].counters
+    runs, plain, scalars = [], [], list(case.scalars.values())
+    if library is not None:
+        buffers = _buffers(case, inputs)
+        baseline.call(library, case.name, list(buffers.values()), scalars)
+        _compare(case, "C++", buffers[case.output], expected)
+    for _ in range(rounds):
+        timed = [
+            item.seconds for item in _run(local, _request(case, inputs, digests, 3)).timings if item.stage == "run"
+        ]
+        runs += timed[1:]
+        if library is not None:
+            buffers = _buffers(case, inputs)
+            plain += [baseline.call(library, case.name, list(buffers.values()), scalars) for _ in range(3)][1:]
+    local.forget()
+    return Measured(
+        percentile(runs, 0.5),
+        _jit(local, case, inputs),
+        percentile(plain, 0.5) if plain else None,
+        _simulated(case.name) if simulates else None,
+        min(_timed(functools.partial(case.compute, **inputs)) for _ in range(min(rounds, 3))),
+        counted["thread_instructions"],
+    )
 
 
-def _sum() -> Callable[[], object]:
-    values = numpy.random.default_rng(1).random(1 << 20, dtype=numpy.float32)
-    return lambda: values.sum()
+def _request(
+    case: Case, inputs: dict[str, Array], digests: dict[str, str], launches: int, counted: bool = False, salt: str = ""
+) -> RunRequest:
+    buffers = [
+        {
+            "name": name, "dtype": array.dtype.name, "shape": array.shape,
+            "role": "inout" if name == case.output else "in",
+            "init": {"kind": "upload", "digest": digests[name]},
+        }
+        for name, array in inputs.items()
+    ]  # fmt: skip
+    buffers += [{"name": name, "dtype": kind, "shape": shape, "role": "out"} for name, shape, kind in case.fresh]
+    step = {
+        "kind": "launch", "entry": case.entry, "config": {"grid": case.grid, "block": case.block},
+        "arguments": [
+            *({"kind": "scalar", "name": name, "value": value} for name, value in case.scalars.items()),
+            *({"kind": "buffer", "name": buffer["name"], "buffer": buffer["name"]} for buffer in buffers),
+        ],
+    }  # fmt: skip
+    source = (FOLDER / "kernels.cu").read_text(encoding="utf-8") + salt
+    body = {
+        "source": {"text": source}, "buffers": buffers, "steps": [step] * launches, "device": "emulator",
+        "instruments": ["counters"] if counted else [],
+    }  # fmt: skip
+    return read(RunRequest, json.dumps(body))
 
 
-def _histogram() -> Callable[[], object]:
-    data = numpy.random.default_rng(5).integers(0, 256, size=1 << 20).astype(numpy.uint8)
-    return lambda: numpy.bincount(data, minlength=256)
+def _run(local: Local, request: RunRequest) -> RunResult:
+    result, ended = perform(local, request, "emulator", lambda event: None)
+    if ended.verdict != "ok":
+        raise Refused(f"{request.steps[0].entry} ended with {ended.verdict}: {ended.message}", code=1)  # type: ignore[union-attr]
+    return result
 
 
-BESIDE: dict[str, tuple[str, Callable[[], Callable[[], object]]]] = {
-    "saxpy": ("2.5 * x + y", _saxpy),
-    "matmul-naive": ("einsum without BLAS", _matmul),
-    "matmul-tiled": ("einsum without BLAS", _matmul),
-    "mandelbrot": ("256 rounds over arrays", _mandelbrot),
-    "reduction": ("sum", _sum),
-    "histogram": ("bincount", _histogram),
-}
-"""Example -> what NumPy does, and how it is made ready."""
+def _jit(local: Local, case: Case, inputs: dict[str, Array]) -> float:
+    """Seconds from PTX to code that is ready, without the cache: a source that was never seen."""
+    digests = {name: local.stores.blobs.put(_npy(array)) for name, array in inputs.items()}
+    result = _run(local, _request(case, inputs, digests, 1, salt=f"// {time.time_ns()}\n"))
+    local.forget()
+    return timed_total(result.timings, "jit")
 
 
-def measure(rounds: int) -> list[tuple[str, ...]]:
-    """Rows of example, emulator's run, its code generation, NumPy's time, ratio. Raises Refused where a run fails."""
-    rows: list[tuple[str, ...]] = [("example", "emulator", "code", "NumPy", "NumPy / emulator", "NumPy does")]
-    with opened() as local:
-        for name, (beside, prepare) in BESIDE.items():
-            request = _example(name).payload.request
-            runs, code = [], 0.0
-            for _ in range(rounds):
-                result, ended = perform(local, request, "emulator", lambda event: None)
-                if ended.verdict != "ok":
-                    raise Refused(f"{name} ended with {ended.verdict}: {ended.message}", code=1)
-                runs.append(timed_total(result.timings, "run"))
-                code = max(code, timed_total(result.timings, "jit"))
-                local.forget()
-            emulated, plain = percentile(runs, 0.5), percentile(_time(prepare(), rounds), 0.5)
-            generated = milliseconds(code) if code else "cached"
-            rows.append(
-                (name, milliseconds(emulated), generated, milliseconds(plain), f"{plain / emulated:.2f}", beside)
-            )
+def _output(local: Local, case: Case, result: RunResult, like: Array) -> Array:
+    event = next(item for item in result.buffers if item.name == case.output)
+    data = local.stores.blobs.get(event.digest)
+    if data is None or hashlib.sha256(data).hexdigest() != event.digest:
+        raise Refused(f"{case.name}: the result is not whole", code=1)
+    return numpy.frombuffer(data, event.dtype).reshape(like.shape)
+
+
+def _buffers(case: Case, inputs: dict[str, Array]) -> dict[str, Array]:
+    fresh = {name: numpy.zeros(shape, kind) for name, shape, kind in case.fresh}
+    return {name: array.copy() for name, array in inputs.items()} | fresh
+
+
+def _compare(case: Case, who: str, got: Array, expected: Array) -> None:
+    difference = numpy.abs(got.astype(numpy.float64) - expected.astype(numpy.float64))
+    most = case.tolerance * float(numpy.abs(expected.astype(numpy.float64)).max())
+    wrong = int((~(difference <= most)).sum())
+    if wrong > case.share * expected.size:
+        raise Refused(f"{case.name}: {wrong:,} of {expected.size:,} elements of {who} differ from NumPy's", code=1)
+
+
+def _npy(array: Array) -> bytes:
+    file = io.BytesIO()
+    numpy.save(file, array)
+    return file.getvalue()
+
+
+def _simulated(name: str) -> float | None:
+    """Seconds of the whole case in Numba's simulator, scaled from a size that finishes; None where it cannot run."""
+    if name in UNSIMULATED:
+        return None
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "benchmarks.emulator.simulated", name],
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(FOLDER.parents[1])},
+        capture_output=True, text=True, timeout=_SIMULATOR_SECONDS, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise Refused(f"{name}: the simulator failed: {done.stderr.strip().splitlines()[-1]}", code=1)
+    said = json.loads(done.stdout)
+    return float(said["seconds"]) / float(said["share"])
+
+
+def _timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _memcpy(rounds: int) -> float:
+    """Bytes copied a second by one memcpy of 64 MiB, in GB/s."""
+    origin, to = numpy.ones(1 << 23), numpy.zeros(1 << 23)
+    return origin.nbytes / min(_timed(lambda: numpy.copyto(to, origin)) for _ in range(max(3, rounds))) / 1e9
+
+
+def table(results: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Rows for `show`: times, ratios, and the ratio to C++ of the run that is committed."""
+    before = json.loads(PREVIOUS.read_text(encoding="utf-8"))["kernels"] if PREVIOUS.exists() else {}
+    rows: list[tuple[str, ...]] = [_HEAD]
+    for name, got in results["kernels"].items():
+        of_cpp, of_simulator, of_numpy = (
+            got[f"time_ratio_to_{other}"] for other in ("cpp", "numba_simulator", "numpy")
+        )
+        run = got["run_ms"] / 1000
+        was = before.get(name, {}).get("time_ratio_to_cpp")
+        simulated = (_time(run / of_simulator), f"1/{1 / of_simulator:,.0f}") if of_simulator else ("–", "–")
+        cpp = _time(run / of_cpp) if of_cpp else "–"
+        speed = f"{got['thread_instructions_per_second'] / 1e9:.1f}"
+        times = (_time(run), _time(got["jit_ms"] / 1000), cpp, _ratio(of_cpp))
+        rows.append((name, *times, *simulated, _time(run / of_numpy), _ratio(of_numpy), speed, _ratio(was)))
     return rows
 
 
-def _time(work: Callable[[], object], rounds: int) -> list[float]:
-    times = []
-    for _ in range(rounds + 1):
-        begin = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begin)
-    return times[1:]
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

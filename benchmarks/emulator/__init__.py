@@ -1,0 +1,1 @@
+"""What `warpyard bench emulator` runs."""

@@ -1,0 +1,42 @@
+"""The emulator's benchmark: its cases are whole, and a measurement compares right results."""
+
+import json
+import re
+
+import pytest
+
+from benchmarks.emulator.cases import CASES, FOLDER
+from cli.bench_emulator import PREVIOUS, UNSIMULATED, measure, table
+from cli.usage import Refused
+
+NAMES = [case.name for case in CASES]
+SIMULATED = (FOLDER / "simulated.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_every_case_has_its_kernel_and_its_baseline(case):
+    kernels, cpp = ((FOLDER / name).read_text(encoding="utf-8") for name in ("kernels.cu", "baseline.cpp"))
+    assert re.search(rf"__global__ void {case.entry}\(", kernels)
+    assert f"CASE({case.name})" in cpp
+    assert (f'"{case.name}": lambda' in SIMULATED) != (case.name in UNSIMULATED)
+
+
+def test_the_committed_run_has_every_kernel():
+    kernels = json.loads(PREVIOUS.read_text(encoding="utf-8"))["kernels"]
+    assert list(kernels) == NAMES
+    assert all(kernels[name]["time_ratio_to_cpp"] > 0 and kernels[name]["jit_ms"] > 0 for name in NAMES)
+
+
+def test_a_measurement_names_its_times_and_ratios():
+    said: list[str] = []
+    results = measure(1, 1, ["matmul_tiled_32"], said.append)
+    got = results["kernels"]["matmul_tiled_32"]
+    assert got["run_ms"] > 0 and got["jit_ms"] > 0 and got["thread_instructions_per_second"] > 0
+    assert (got["time_ratio_to_cpp"] is None) == any("without C++" in line for line in said)
+    head, row = table(results)
+    assert len(head) == len(row) and row[0] == "matmul_tiled_32"
+
+
+def test_an_unknown_kernel_is_named():
+    with pytest.raises(Refused, match="no such kernel: sax; there are saxpy"):
+        measure(1, 1, ["sax"])
