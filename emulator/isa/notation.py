@@ -49,8 +49,15 @@ TYPES = frozenset(
         "e2m3x2",
         "e3m2x2",
         "ue8m0x2",
+        "e4m3",
+        "e5m2",
+        "s4",
+        "u4",
+        "b1",
     ]
 )
+# What must stand in the order of the form.
+_ORDERED = TYPES | {"row", "col"}
 _WIDE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64"}
 _PART = re.compile(r"\{\.(?:\(([^)]+)\)|([\w:]+))\}|\.(?:\(([^)]+)\)|([\w:]+))")
 
@@ -84,15 +91,15 @@ class Notation:
     positions: tuple[Position, ...] | None  # None: operands are checked by whoever lowers the instruction
 
     def match(self, modifiers: tuple[str, ...]) -> bool:
-        """Whether the modifiers, in any order save that of types, fill the slots."""
+        """Whether the modifiers, in any order save that of types and layouts, fill the slots."""
         filled = [False] * len(self.slots)
         last_type = -1
         for modifier in modifiers:
-            start = last_type + 1 if modifier in TYPES else 0
+            start = last_type + 1 if modifier in _ORDERED else 0
             for index in range(start, len(self.slots)):
                 if not filled[index] and modifier in self.slots[index].choices:
                     filled[index] = True
-                    last_type = index if modifier in TYPES else last_type
+                    last_type = index if modifier in _ORDERED else last_type
                     break
             else:
                 return False

@@ -27,7 +27,7 @@ def outlined(
         lines.append(f"  %r{index} = insertvalue {aggregate} {packed}, {value}, {index}")
         packed = f"%r{index}"
     head = f"define internal {aggregate} @{name}({', '.join(str(p) for p in parameters)}) noinline nounwind {{"
-    x.declare("\n".join([head, *lines, f"  ret {aggregate} {packed}", "}"]))
+    x.declare("\n".join([head, "entry:", *lines, f"  ret {aggregate} {packed}", "}"]))
     call = x.fresh()
     x.emit(f"{call} = call {aggregate} @{name}({', '.join(str(x.splat(v)) for v in arguments)})")
     return tuple(

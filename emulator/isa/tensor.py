@@ -1,189 +1,254 @@
-"""The tensor core's product of two small matrices, with the rounding that Hopper's hardware has.
+"""The tensor core's product of two small matrices that lie in a warp's registers, as one routine a form.
 
-Measured on one H200, bit for bit: the products of one instruction and the accumulator are cut off (not rounded) at
-2⁻²⁵ of the power of two of the largest of them (by the operands' exponents), summed exactly, and the sum is rounded
-once: towards zero for a float accumulator, to nearest for a float16 one. A zero is always +0. Doubles are a chain of
-fused multiply-adds in the order of k.
+The routine lays A, B and C out as matrices on its stack, computes D row by row (a row has eight columns, which are
+the lanes of its code) and gives each lane its elements of D. It is defined once a module and called for each warp.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from emulator.isa.builder import Value
-from emulator.isa.fragments import PARTS
-from emulator.isa.half import from_double, halves, to_single
+from emulator.isa.fragments import LANES, PARTS, Element
+from emulator.isa.half import halves, pack
 from emulator.isa.lanes import Lanes
 from emulator.isa.outline import outlined
-from emulator.isa.warps import WARP
+from emulator.isa.rounding import Rounding
+from emulator.isa.tensor_elements import FLOATING, arrange, elements, exponent
+from emulator.isa.tensor_sums import Term, bit_row, byte_row, double_row, float_row, integer_row, quad_row
+from emulator.isa.warps import WARP, concatenate
 
-_CUT = 25  # bits kept below the largest term's power of two
-_NONE = -4000  # exponent of a zero
-_LEAST = {"f16": -14}  # exponent of subnormal numbers, where it is not that of single precision
+_COLUMNS = 8
+_CELLS = {"f16": "i16", "f32": "float", "f64": "double", "s32": "i32"}
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """The elements of an operand tile by lane: value as float, and its exponent; or as an integer."""
+class Product:
+    """A form of D = A·B + C: the fragments of its operands, their kinds and how it sums.
 
-    values: Sequence[Value]
-    exponents: Sequence[Value]
-
-
-def _pick(x: Lanes, value: Value, lanes: Sequence[int]) -> Value:
-    """In each lane the value of another one of its warp, by constant indices."""
-    if not value.lanes:
-        return value
-    return x.shuffle(value, [lane // WARP * WARP + lanes[lane % WARP] for lane in range(x.width)])
-
-
-def _elements(x: Lanes, registers: Sequence[Value], kind: str) -> list[Value]:
-    """The parts of each register in order, as floats or as 32-bit integers."""
-    found = []
-    for register in registers:
-        if kind == "tf32":
-            # The hardware does not look at the lower 13 bits.
-            found.append(x.bitcast(x.and_(register, x.const("i32", ~0x1FFF)), "float"))
-        elif kind in ("f16", "bf16"):
-            found += [to_single(x, half, kind) for half in halves(x, register)]
-        else:
-            shift = x.ashr if kind == "s8" else x.lshr
-            for byte in range(4):
-                found.append(shift(x.shl(register, x.const("i32", 24 - 8 * byte)), x.const("i32", 24)))
-    return found
-
-
-def _exponent(x: Lanes, a: Value, least: int) -> Value:
-    """The power of two (i32) of a float that holds a number of a format whose subnormal numbers share `least`.
-
-    Far below all others for zero.
+    `operation` is 'satfinite', 'xor', 'and', a rounding of doubles, or empty. More than 16 rows are products of
+    their own of eight rows each, with eight columns of B for each.
     """
-    field = x.and_(x.lshr(x.bitcast(a, "i32"), x.const("i32", 23)), x.const("i32", 0xFF))
-    exponent = x.smax(x.sub(field, x.const("i32", 127)), x.const("i32", least))
-    return x.select(x.fcmp("oeq", a, x.const("float", 0.0)), x.const("i32", _NONE), exponent)
+
+    name: str
+    a: tuple[Element, ...]
+    b: tuple[Element, ...]
+    c: tuple[Element, ...]
+    d: tuple[Element, ...]
+    kinds: tuple[str, str]  # of A and B
+    sums: tuple[str, str]  # of D and C
+    operation: str = ""
+
+    @property
+    def rows(self) -> int:
+        return 1 + max(max(e.rows) for e in self.c)
+
+    @property
+    def depth(self) -> int:
+        return 1 + max(max(e.columns) for e in self.a)
+
+    @property
+    def blocks(self) -> int:
+        return (1 + max(max(e.columns) for e in self.b)) // _COLUMNS
 
 
-def _operand(x: Lanes, registers: Sequence[Value], kind: str) -> Operand:
-    values = _elements(x, registers, kind)
-    if kind in ("s8", "u8"):
-        return Operand(values, [])
-    return Operand(values, [_exponent(x, value, _LEAST.get(kind, -126)) for value in values])
-
-
-def _sources(k: int, parts: int, row_half: int, column: int) -> tuple[list[int], int, list[int], int]:
-    """(lanes, element) of A[row][k] and of B[k][column] for the rows and columns of every lane's result."""
-    step = k % (4 * parts) // parts
-    a_lanes = [lane // 4 * 4 + step for lane in range(WARP)]
-    b_lanes = [(lane % 4 * 2 + column) * 4 + step for lane in range(WARP)]
-    group = k // (4 * parts)
-    return a_lanes, (2 * group + row_half) * parts + k % parts, b_lanes, group * parts + k % parts
-
-
-def tile(
-    x: Lanes,
-    kinds: tuple[str, str],
-    a: Sequence[Value],
-    b: Sequence[Value],
-    c: Sequence[Value],
-    half: bool = False,
-    saturate: bool = False,
+def multiply(
+    x: Lanes, product: Product, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]
 ) -> tuple[Value, ...]:
-    """The four values of D = A·B + C (16 × 8) of each lane; C and D as float, as 16 bits (`half`), or as i32."""
-    name = ".".join(("mma", *kinds, f"b{len(b)}", "half" * half or "whole", "clamped" * saturate or "plain"))
-    a_end, b_end = len(a), len(a) + len(b)
+    """The registers of D of every warp of the gang."""
 
     def body(inner: Lanes, arguments: Sequence[Value]) -> Sequence[Value]:
-        split = arguments[:a_end], arguments[a_end:b_end], arguments[b_end:]
-        return _tile(inner, kinds, *split, half, saturate)
+        a_end, b_end = len(a), len(a) + len(b)
+        return _Routine(inner, product).run(arguments[:a_end], arguments[a_end:b_end], arguments[b_end:])
 
-    return outlined(x, name, body, [*a, *b, *c])
-
-
-def _tile(
-    x: Lanes,
-    kinds: tuple[str, str],
-    a_registers: Sequence[Value],
-    b_registers: Sequence[Value],
-    c: Sequence[Value],
-    half: bool,
-    saturate: bool,
-) -> list[Value]:
-    a, b = _operand(x, a_registers, kinds[0]), _operand(x, b_registers, kinds[1])
-    parts = PARTS[kinds[0]]
-    depth = len(b.values) * 4
+    warp = Lanes(WARP, x.emit, x.fresh, x.declare)
+    arguments = [x.splat(value) for value in (*a, *b, *c)]
     results = []
-    for index in range(4):
-        terms = [_sources(k, parts, index // 2, index % 2) for k in range(depth)]
-        pairs = [(_pick(x, a.values[i], p), _pick(x, b.values[j], q)) for p, i, q, j in terms]
-        if not a.exponents:
-            results.append(_integer_sum(x, pairs, c[index], saturate))
-            continue
-        exponents = [x.add(_pick(x, a.exponents[i], p), _pick(x, b.exponents[j], q)) for p, i, q, j in terms]
-        start = to_single(x, c[index], "f16") if half else c[index]
-        results.append(_float_sum(x, pairs, exponents, start, half))
-    return results
+    for start in range(0, x.width, WARP):
+        own = [v if x.width == WARP else x.shuffle(v, range(start, start + WARP)) for v in arguments]
+        results.append(outlined(warp, product.name, body, own))
+    return tuple(concatenate(x, parts) for parts in zip(*results, strict=True))
 
 
-def _integer_sum(x: Lanes, pairs: Sequence[tuple[Value, Value]], c: Value, saturate: bool) -> Value:
-    total = x.resize(c, "i64", signed=True)
-    products = x.const("i32", 0)
-    for p, q in pairs:
-        products = x.add(products, x.mul(p, q))
-    total = x.add(total, x.resize(products, "i64", signed=True))
-    if saturate:
-        total = x.smax(x.smin(total, x.const("i64", (1 << 31) - 1)), x.const("i64", -(1 << 31)))
-    return x.resize(total, "i32")
+class _Routine:
+    """Emits the body; `x` has a warp's lanes, `row` the columns of a row."""
+
+    def __init__(self, x: Lanes, product: Product) -> None:
+        self.x = x
+        self.product = product
+        self.row = Lanes(_COLUMNS, x.emit, x.fresh, x.declare)
+
+    def run(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]) -> list[Value]:
+        product = self.product
+        kind = product.kinds[0]
+        self.cell = {"f64": "double"}.get(kind, "double" if kind in FLOATING else "i32")
+        a_elements, a_powers = self._decoded(product.a, a, product.kinds[0])
+        b_elements, b_powers = self._decoded(product.b, b, product.kinds[1])
+        self.a = self._stored([self.x.splat(v) for v in a_elements])
+        self.a_powers = self._stored(a_powers) if a_powers else None
+        self.b = self._stored(self._b_rows(b_elements))
+        self.b_powers = self._stored(self._b_rows(b_powers)) if b_powers else None
+        c_matrix = self._stored(self._accumulator(c))
+        d_type = _CELLS[product.sums[0]]
+        d_matrix = self.x.fresh()
+        self.x.emit(f"{d_matrix} = alloca [{product.rows * _COLUMNS} x {d_type}], align 64")
+        self._loop(c_matrix, d_matrix)
+        return self._results(d_matrix)
+
+    # Into memory.
+
+    def _decoded(
+        self, fragment: Sequence[Element], registers: Sequence[Value], kind: str
+    ) -> tuple[list[Value], list[Value]]:
+        """The elements by fragment order, and the powers of two of floating ones."""
+        x = self.x
+        parts = [elements(x, register, kind) for register in registers]
+        found = [parts[e.register][e.part] for e in fragment]
+        if kind not in FLOATING:
+            return found, []
+        return [x.cast(v, "fpext", "double") for v in found], [exponent(x, v, kind) for v in found]
+
+    def _stored(self, vectors: Sequence[Value]) -> str:
+        """An array on the stack with the vectors one after another."""
+        lanes, type = vectors[0].lanes, vectors[0].type
+        array = self.x.fresh()
+        self.x.emit(f"{array} = alloca [{lanes * len(vectors)} x {type}], align 64")
+        for index, vector in enumerate(vectors):
+            self.x.emit(f"store {vector}, ptr {self._at(array, type, index * lanes)}, align {_alignment(vector)}")
+        return array
+
+    def _at(self, array: str, type: str, index: int | str) -> str:
+        if index == 0:
+            return array
+        name = self.x.fresh()
+        self.x.emit(f"{name} = getelementptr {type}, ptr {array}, i64 {index}")
+        return name
+
+    def _b_rows(self, found: Sequence[Value]) -> list[Value]:
+        """Rows of B by block and k."""
+        places = _places(self.product.b)
+        rows = []
+        for block in range(self.product.blocks):
+            for k in range(self.product.depth):
+                rows.append(arrange(self.x, found, [places[k, _COLUMNS * block + n] for n in range(_COLUMNS)]))
+        return rows
+
+    def _accumulator(self, registers: Sequence[Value]) -> list[Value]:
+        """C by blocks of eight rows."""
+        x, product = self.x, self.product
+        parts = [halves(x, r) if product.sums[1] == "f16" else (r,) for r in registers]
+        found = [parts[e.register][e.part] for e in product.c]
+        places = _places(product.c)
+        return [
+            arrange(x, found, [places[first + r, n] for r in range(8) for n in range(_COLUMNS)])
+            for first in range(0, product.rows, 8)
+        ]
+
+    # Row by row.
+
+    def _loop(self, c_matrix: str, d_matrix: str) -> None:
+        x, product = self.x, self.product
+        here = _places(product.a)
+        places = [
+            element * LANES + lane
+            for row in range(product.rows)
+            for element, lane in (here[row, k] for k in range(product.depth))
+        ]
+        table = f"@{product.name}.places"
+        values = ", ".join(f"i16 {place}" for place in places)
+        x.declare(f"{table} = internal constant [{len(places)} x i16] [{values}]")
+        x.emit("br label %rows")
+        x.emit("rows:")
+        index, following = x.fresh(), x.fresh()
+        # The block before has no name of its own: it is the routine's first.
+        x.emit(f"{index} = phi i64 [ 0, %entry ], [ {following}, %rows ]")
+        c_type, d_type = _CELLS[product.sums[1]], _CELLS[product.sums[0]]
+        first = self._put(f"mul i64 {index}, {_COLUMNS}")
+        c_row = self._load(self._at(c_matrix, c_type, first), c_type, _COLUMNS)
+        d_row = self._sum(self._terms(table, index), c_row)
+        x.emit(f"store {self.row.splat(d_row)}, ptr {self._at(d_matrix, d_type, first)}, align {_alignment(d_row)}")
+        x.emit(f"{following} = add i64 {index}, 1")
+        more = self._put(f"icmp ult i64 {following}, {product.rows}")
+        x.emit(f"br i1 {more}, label %rows, label %done")
+        x.emit("done:")
+
+    def _put(self, text: str) -> str:
+        name = self.x.fresh()
+        self.x.emit(f"{name} = {text}")
+        return name
+
+    def _load(self, pointer: str, type: str, lanes: int = 0) -> Value:
+        value = Value("", type, lanes)
+        return Value(self._put(f"load {value.llvm_type}, ptr {pointer}, align {_alignment(value)}"), type, lanes)
+
+    def _terms(self, table: str, row: str) -> list[Term]:
+        depth = self.product.depth
+        own = self._at(table, "i16", self._put(f"mul i64 {row}, {depth}"))
+        b, b_powers = self.b, self.b_powers
+        if self.product.blocks > 1:
+            block = self._put(f"lshr i64 {row}, 3")
+            start = self._put(f"mul i64 {block}, {depth * _COLUMNS}")
+            b = self._at(b, self.cell, start)
+            b_powers = self._at(b_powers, "i32", start) if b_powers is not None else None
+        terms = []
+        for k in range(depth):
+            place = self._put(f"zext i16 {self._load(self._at(own, 'i16', k), 'i16').text} to i64")
+            left = self._load(self._at(self.a, self.cell, place), self.cell)
+            right = self._load(self._at(b, self.cell, _COLUMNS * k), self.cell, _COLUMNS)
+            powers = None
+            if self.a_powers is not None and b_powers is not None:
+                powers = (
+                    self._load(self._at(self.a_powers, "i32", place), "i32"),
+                    self._load(self._at(b_powers, "i32", _COLUMNS * k), "i32", _COLUMNS),
+                )
+            terms.append(Term(left, right, powers))
+        return terms
+
+    def _sum(self, terms: list[Term], c: Value) -> Value:
+        product, x = self.product, self.row
+        kind, operation = product.kinds[0], product.operation
+        if kind == "f64":
+            return double_row(x, terms, c, cast(Rounding, operation or "rn"))
+        if kind == "b1":
+            return bit_row(x, operation, terms, c)
+        if kind in FLOATING:
+            if product.blocks > 1:
+                return quad_row(x, terms, c, product.sums)
+            if PARTS[kind] == 4:
+                return byte_row(x, terms, c, product.sums[0])
+            return float_row(x, terms, c, product.sums)
+        return integer_row(x, terms, c, operation == "satfinite")
+
+    # Back to the lanes.
+
+    def _results(self, d_matrix: str) -> list[Value]:
+        x, product = self.x, self.product
+        type = _CELLS[product.sums[0]]
+        size = 8 * _COLUMNS
+        blocks = [
+            self._load(self._at(d_matrix, type, start), type, size)
+            for start in range(0, product.rows * _COLUMNS, size)
+        ]
+        found: dict[tuple[int, int], Value] = {}
+        for element in product.d:
+            flat = [r * _COLUMNS + n for r, n in zip(element.rows, element.columns, strict=True)]
+            found[element.register, element.part] = arrange(x, blocks, [divmod(place, size) for place in flat])
+        count = 1 + max(register for register, _ in found)
+        if product.sums[0] == "f16":
+            return [pack(x, found[register, 0], found[register, 1]) for register in range(count)]
+        return [found[register, 0] for register in range(count)]
 
 
-def _power(x: Lanes, exponent: Value) -> Value:
-    """2^exponent as a double, for an i32 exponent in the normal range."""
-    biased = x.resize(x.add(exponent, x.const("i32", 1023)), "i64")
-    return x.bitcast(x.shl(biased, x.const("i64", 52)), "double")
+def _alignment(value: Value) -> int:
+    return value.bits // 8 * max(1, min(value.lanes, 8))
 
 
-def _float_sum(
-    x: Lanes, pairs: Sequence[tuple[Value, Value]], exponents: Sequence[Value], c: Value, half: bool
-) -> Value:
-    top = _exponent(x, c, -14 if half else -126)
-    for exponent in exponents:
-        top = x.smax(top, exponent)
-    # Where everything is zero any scale will do.
-    top = x.smax(top, x.const("i32", -400))
-    up, down = _power(x, x.sub(x.const("i32", _CUT), top)), _power(x, x.sub(top, x.const("i32", _CUT)))
-    wide = x.cast(c, "fpext", "double")
-    plain = wide  # only for infinities and NaNs
-    total = x.call("llvm.trunc", x.binary("fmul", wide, up))
-    for p, q in pairs:
-        product = x.binary("fmul", x.cast(p, "fpext", "double"), x.cast(q, "fpext", "double"))  # exact
-        plain = x.binary("fadd", plain, product)
-        total = x.binary("fadd", total, x.call("llvm.trunc", x.binary("fmul", product, up)))  # exact: below 2³²
-    finite = x.fcmp("olt", x.fabs(plain), x.const_bits("double", 0x7FF0000000000000))
-    if half:
-        return _positive_zero(x, from_double(x, x.select(finite, x.binary("fmul", total, down), plain), "f16"))
-    # Cut to the float's 24 bits, then scaled: exact save where the result is subnormal.
-    cut = x.bitcast(x.and_(x.bitcast(total, "i64"), x.const("i64", -(1 << 29))), "double")
-    value = x.select(finite, x.binary("fmul", cut, down), plain)
-    result = x.cast(value, "fptrunc", "float")
-    residual = x.binary("fsub", value, x.cast(result, "fpext", "double"))
-    overflow = x.fcmp("oeq", x.fabs(result), x.const_bits("float", 0x7F800000))
-    toward_zero = x.nudge(result, x.select(overflow, x.const("double", 0.0), residual), "rz")
-    return x.bitcast(_positive_zero(x, x.bitcast(x.canonical(toward_zero), "i32")), "float")
-
-
-def _positive_zero(x: Lanes, bits: Value) -> Value:
-    """−0 as +0."""
-    sign = 1 << (bits.bits - 1)
-    return x.select(x.icmp("eq", bits, x.const(bits.type, sign)), x.const(bits.type, 0), bits)
-
-
-def double_tile(x: Lanes, a: Value, b: Value, c: Sequence[Value]) -> list[Value]:
-    """The two values of D = A·B + C of each lane for the 8 × 8 × 4 shape of doubles."""
-    results = []
-    for column, total in enumerate(c):
-        for k in range(4):
-            p = _pick(x, a, [lane // 4 * 4 + k for lane in range(WARP)])
-            q = _pick(x, b, [(lane % 4 * 2 + column) * 4 + k for lane in range(WARP)])
-            total = x.fma(p, q, total)
-        results.append(total)
-    return results
+def _places(fragment: Sequence[Element]) -> dict[tuple[int, int], tuple[int, int]]:
+    """(element, lane) that holds the value of each row and column."""
+    return {
+        (row, column): (index, lane)
+        for index, e in enumerate(fragment)
+        for lane, (row, column) in enumerate(zip(e.rows, e.columns, strict=True))
+    }

@@ -1,69 +1,194 @@
-"""Rows of the tensor core: products of small matrices that a warp holds in its registers."""
+"""Rows of the tensor core: products of small matrices that a warp holds in its registers.
+
+What later architectures add (`.kind::`, block scales, float6 and float4), sparse products and the asynchronous
+`wgmma` have no rows: their refusal lists these.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from emulator.isa.form import Form, Row, row
-from emulator.isa.fragments import SHAPES, Role, registers_of
+from emulator.isa.fragments import PARTS, SHAPES, Element, Role, depth, quad_pairs, registers_of, tile
 from emulator.isa.half import halves, pack
 from emulator.isa.lanes import Lanes, Value
-from emulator.isa.tensor import double_tile, tile
+from emulator.isa.tensor import Product, multiply
 from emulator.isa.warps import WARP
+
+_OPERATIONS = ("satfinite", "xor", "and", "rn", "rz", "rm", "rp")
+_ROUNDING = "{.(rn|rz|rm|rp)}"
+_REGISTERS = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "f64", "f32": "f32", "s32": "s32"}
 
 
 def _vector(name: str, count: int, kind: str) -> str:
-    return "{" + ", ".join(f"{name}{index}:{kind}" for index in range(count)) + "}"
+    register = _REGISTERS.get(kind, "b32")
+    return "{" + ", ".join(f"{name}{index}:{register}" for index in range(count)) + "}"
 
 
-def _accumulate(
-    x: Lanes, kinds: tuple[str, str], a: Sequence[Value], b: Sequence[Value], c: Sequence[Value], saturate: bool
-) -> list[Value]:
-    """One tile; a float16 accumulator has two registers of two values."""
-    half = len(c) == 2
-    values = [part for register in c for part in halves(x, register)] if half else c
-    d = tile(x, kinds, a, b, values, half, saturate)
-    return [pack(x, d[0], d[1]), pack(x, d[2], d[3])] if half else list(d)
+def _operands(counts: Sequence[int], types: Sequence[str]) -> str:
+    """D, A, B and C as vectors, given their register counts and the kinds of D, A, B and C."""
+    return ", ".join(_vector(name, n, kind) for name, n, kind in zip("dabc", counts, types, strict=True))
 
 
-def _operand_kinds(f: Form) -> tuple[str, str]:
-    """The element types of A and B: the second and third of four types, or float16 where only two are given."""
-    names = [part for part in f.modifiers if part in ("f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s32")]
-    return (names[1], names[2]) if len(names) == 4 else ("f16", "f16")
+def _size(shape: str) -> tuple[int, int, int]:
+    """M, N and K."""
+    m, rest = shape[1:].split("n")
+    n, k = rest.split("k")
+    return int(m), int(n), int(k)
+
+
+def wmma_types(types: tuple[str, ...]) -> tuple[str, ...]:
+    """The kinds of D, A, B and C; a form with two types has those of D and C."""
+    return (types[0], "f16", "f16", types[1]) if len(types) == 2 else types
+
+
+# mma.sync.
+
+
+@cache
+def _product(modifiers: tuple[str, ...], types: tuple[str, ...]) -> Product:
+    d, a, b, c = types
+    shape = next(m for m in modifiers if m[0] == "m" and m[1:2].isdigit())
+    operation = next((m for m in modifiers if m in _OPERATIONS), "")
+    m, _, k = _size(shape)
+    name = ".".join(part for part in ("mma", shape, *types, operation) if part)
+    if shape == "m8n8k4" and a == "f16":
+        layouts = [part for part in modifiers if part in ("row", "col")]
+        fragments = [quad_pairs("a", layouts[0], a), quad_pairs("b", layouts[1], b)]
+        sums = [quad_pairs("c", "row", kind) for kind in (c, d)]
+        name = ".".join([name, *layouts])
+    else:
+        fragments = [tile("a", m, k, a), tile("b", m, k, b)]
+        sums = [tile("c", m, k, kind) for kind in (c, d)]
+    return Product(name, *fragments, *sums, (a, b), (d, c), operation)
+
+
+def product_of(form: Form) -> Product:
+    """What a form of mma.sync computes."""
+    return _product(form.modifiers, form.types)
 
 
 def _mma(x: Lanes, f: Form, active: Value, *sources: Value) -> tuple[Value, ...]:
-    count = len(f.destinations)
-    c = sources[-count:]
-    if f.has("f64"):
-        return tuple(double_tile(x, sources[0], sources[1], c))
-    operands = sources[:-count]
-    a_count = 2 * len(operands) // 3
-    return tuple(_accumulate(x, _operand_kinds(f), operands[:a_count], operands[a_count:], c, f.has("satfinite")))
+    product = product_of(f)
+    a_end = _count(product.a)
+    b_end = a_end + _count(product.b)
+    return multiply(x, product, sources[:a_end], sources[a_end:b_end], sources[b_end:])
+
+
+def _count(fragment: Sequence[Element]) -> int:
+    return 1 + max(e.register for e in fragment)
+
+
+def _mma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", tail: str = "") -> Row:
+    """`types` are D's, A's, B's and C's, each one or several in brackets that share a register layout."""
+    m, _, k = _size(shape)
+    d, a, b, c = (kind.strip("()").split("|")[0] for kind in types)
+    if shape == "m8n8k4" and a == "f16":
+        layouts = ".(row|col).(row|col)"
+        counts = [8 // PARTS[d], 2, 2, 8 // PARTS[c]]
+    else:
+        layouts = ".row.col"
+        sums = m * 8 // 32
+        counts = [sums // PARTS[d], m * depth(k, a) // 32 // PARTS[a], depth(k, b) // 4 // PARTS[b], sums // PARTS[c]]
+    form = f"mma.sync.aligned.{shape}{layouts}{head}.{'.'.join(types)}{tail}"
+    return row(f"{form} {_operands(counts, (d, a, b, c))}", meaning, _mma, kind="warp")
+
+
+def _mma_rows() -> list[Row]:
+    result = []
+    for d, c in (("f16", "f16"), ("f32", "f16"), ("f32", "f32")):
+        result.append(_mma_row("m8n8k4", (d, "f16", "f16", c), "Four products D = A·B + C, by groups of lanes."))
+    for shape in ("m16n8k8", "m16n8k16"):
+        for d in ("f32", "f16"):
+            result.append(_mma_row(shape, (d, "f16", "f16", d), "D = A·B + C."))
+        result.append(_mma_row(shape, ("f32", "bf16", "bf16", "f32"), "D = A·B + C."))
+    for shape in ("m16n8k4", "m16n8k8"):
+        result.append(_mma_row(shape, ("f32", "tf32", "tf32", "f32"), "D = A·B + C."))
+    eight_bits = "(e4m3|e5m2)"
+    for shape in ("m16n8k16", "m16n8k32"):
+        for d in ("f32", "f16"):
+            result.append(_mma_row(shape, (d, eight_bits, eight_bits, d), "D = A·B + C."))
+    for shape in ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"):
+        result.append(_mma_row(shape, ("f64",) * 4, "D = A·B + C by fused multiply-adds.", tail=_ROUNDING))
+    integers = {"(s8|u8)": ("m8n8k16", "m16n8k16", "m16n8k32"), "(s4|u4)": ("m8n8k32", "m16n8k32", "m16n8k64")}
+    for kind, shapes in integers.items():
+        for shape in shapes:
+            types = ("s32", kind, kind, "s32")
+            result.append(_mma_row(shape, types, "D = A·B + C, wrapping or clamped.", head="{.satfinite}"))
+    for shape in ("m8n8k128", "m16n8k128", "m16n8k256"):
+        meaning = "D = C + the number of bits set in A ⊕ B or A ∧ B."
+        result.append(_mma_row(shape, ("s32", "b1", "b1", "s32"), meaning, tail=".(xor|and).popc"))
+    return result
+
+
+# wmma.mma: a fragment is a row of mma tiles.
+
+
+@cache
+def _tile_product(shape: str, types: tuple[str, ...], operation: str) -> Product:
+    tiles = SHAPES[shape]
+    d, a, b, c = types
+    if tiles.swapped:
+        a, b = b, a
+    name = ".".join(part for part in ("wmma", shape, d, a, b, c, operation) if part)
+    fragments = [tile(role, tiles.m, tiles.k, kind) for role, kind in (("a", a), ("b", b), ("c", c), ("c", d))]
+    return Product(name, *fragments, (a, b), (d, c), operation)
 
 
 def _wmma(x: Lanes, f: Form, active: Value, *sources: Value) -> tuple[Value, ...]:
-    kinds = _operand_kinds(f)
-    if f.has("f64"):
-        return tuple(double_tile(x, sources[0], sources[1], sources[2:]))
     shape = f.pick(*SHAPES)
     tiles = SHAPES[shape]
-    split = registers_of("a", shape, kinds[0])
-    c_count = len(f.destinations)
+    types = wmma_types(f.types)
+    product = _tile_product(shape, types, f.pick(*_OPERATIONS))
+    split = registers_of("a", shape, types[1])
+    c_count = registers_of("c", shape, types[3])
     a, b, c = sources[:split], sources[split:-c_count], sources[-c_count:]
     if tiles.swapped:
-        a, b, kinds = b, a, (kinds[1], kinds[0])
-    # Repeated registers of float16 fragments are not looked at.
-    parts = {"f16": 2, "bf16": 2, "tf32": 1}.get(kinds[0], 4)
-    a_size, b_size = 2 * tiles.k // (4 * parts), tiles.k // (4 * parts)
+        a, b = b, a
+    a_size, b_size = _count(product.a), _count(product.b)
+    count = max(tiles.a_tiles, tiles.b_tiles)
+    c_size = c_count // count
     result: list[Value] = []
-    for index in range(2):
-        first = a[a_size * index :][:a_size] if tiles.a_tiles == 2 else a[:a_size]
-        second = b[b_size * index :][:b_size] if tiles.b_tiles == 2 else b[:b_size]
-        half = c_count // 2
-        given = c[half * index :][:half]
-        result += _accumulate(x, kinds, first, second, given, f.has("satfinite"))
+    for index in range(count):
+        # Repeated registers of float16 fragments are not looked at.
+        first = a[a_size * index :][:a_size] if tiles.a_tiles > 1 else a[:a_size]
+        second = b[b_size * index :][:b_size] if tiles.b_tiles > 1 else b[:b_size]
+        result += multiply(x, product, first, second, c[c_size * index :][:c_size])
     return tuple(result)
+
+
+def _wmma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", tail: str = "") -> Row:
+    d, a, b, c = wmma_types(types)
+    roles: tuple[Role, ...] = ("c", "a", "b", "c")
+    counts = [registers_of(role, shape, kind) for role, kind in zip(roles, (d, a, b, c), strict=True)]
+    layouts = ".row.col" if a in ("s4", "u4", "b1") else ".(row|col).(row|col)"
+    form = f"wmma.mma{head}.sync.aligned{layouts}.{shape}.{'.'.join(types)}{tail}"
+    return row(
+        f"{form} {_operands(counts, (d, a, b, c))}", f"D = A·B + C of fragments, {meaning}.", _wmma, kind="warp"
+    )
+
+
+def _wmma_rows() -> list[Row]:
+    result = []
+    for shape in ("m16n16k16", "m32n8k16", "m8n32k16"):
+        for d in ("f32", "f16"):
+            for c in ("f32", "f16"):
+                result.append(_wmma_row(shape, (d, c), f"float16 summed in .{c} to .{d}"))
+        result.append(_wmma_row(shape, ("f32", "bf16", "bf16", "f32"), "bfloat16 summed in single precision"))
+        for kind in ("s8", "u8"):
+            types = ("s32", kind, kind, "s32")
+            result.append(_wmma_row(shape, types, "bytes summed in 32 bits", tail="{.satfinite}"))
+    result.append(_wmma_row("m16n16k8", ("f32", "tf32", "tf32", "f32"), "tf32 summed in single precision"))
+    result.append(_wmma_row("m8n8k4", ("f64",) * 4, "doubles, fused multiply-adds", tail=_ROUNDING))
+    for kind in ("s4", "u4"):
+        types = ("s32", kind, kind, "s32")
+        result.append(_wmma_row("m8n8k32", types, "half bytes summed in 32 bits", tail="{.satfinite}"))
+    result.append(_wmma_row("m8n8k128", ("s32", "b1", "b1", "s32"), "single bits counted", head=".(xor|and).popc"))
+    return result
+
+
+# Matrices to and from memory.
 
 
 def _movmatrix(x: Lanes, f: Form, active: Value, a: Value) -> Value:
@@ -78,69 +203,38 @@ def _movmatrix(x: Lanes, f: Form, active: Value, a: Value) -> Value:
     return pack(x, parts[0], parts[1])
 
 
-def _mma_row(head: str, counts: tuple[int, int, int], operand: str, accumulator: str, meaning: str) -> Row:
-    a, b, c = counts
-    operands = ", ".join(
-        [_vector("d", c, accumulator), _vector("a", a, operand), _vector("b", b, operand), _vector("c", c, accumulator)]
-    )
-    return row(f"{head} {operands}", meaning, _mma, kind="warp")
+def _access_rows() -> list[Row]:
+    space = "{.(global|shared|shared::cta)}"
+    result = []
+    for shape, kinds in {
+        "(m16n16k16|m32n8k16|m8n32k16)": "(f16|bf16|s8|u8)", "m16n16k8": "tf32", "m8n8k4": "f64",
+    }.items():  # fmt: skip
+        form = f"wmma.load.(a|b).sync.aligned.(row|col).{shape}{space}.{kinds} …"
+        result.append(row(form, "Loads a fragment of A or B; rows or columns are a stride apart.", kind="memory"))
+    for shape, kinds in {"m8n8k32": "(s4|u4)", "m8n8k128": "b1"}.items():
+        for role, layout in (("a", "row"), ("b", "col")):
+            form = f"wmma.load.{role}.sync.aligned.{layout}.{shape}{space}.{kinds} …"
+            result.append(row(form, "Loads a fragment of elements smaller than a byte.", kind="memory"))
+    for shape, kinds in {
+        "(m16n16k16|m32n8k16|m8n32k16)": "(f16|f32|s32)", "m16n16k8": "f32", "m8n8k4": "f64",
+        "(m8n8k32|m8n8k128)": "s32",
+    }.items():  # fmt: skip
+        form = f"wmma.load.c.sync.aligned.(row|col).{shape}{space}.{kinds} …"
+        result.append(row(form, "Loads an accumulator fragment.", kind="memory"))
+        form = f"wmma.store.d.sync.aligned.(row|col).{shape}{space}.{kinds} …"
+        result.append(row(form, "Stores an accumulator fragment.", kind="memory"))
+    shared = "{.(shared|shared::cta)}"
+    for opcode, meaning in (
+        ("ldmatrix", "Loads 1, 2 or 4 matrices of 8 × 8 halves, whose rows the lanes name."),
+        ("stmatrix", "Stores 1, 2 or 4 matrices of 8 × 8 halves to rows that the lanes name."),
+    ):
+        result.append(row(f"{opcode}.sync.aligned.m8n8.(x1|x2|x4){{.trans}}{shared}.b16 …", meaning, kind="memory"))
+    return result
 
 
-def _wmma_row(shape: str, types: str, kind: str, accumulator: str, meaning: str) -> Row:
-    def count(role: Role, of: str) -> int:
-        return registers_of(role, shape, of)
-
-    register = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "f64"}.get(kind, "b32")
-    c = count("c", "f16" if accumulator == "f16x2" else "f32")
-    operands = ", ".join(
-        [
-            _vector("d", c, accumulator),
-            _vector("a", count("a", kind), register),
-            _vector("b", count("b", kind), register),
-            _vector("c", c, accumulator),
-        ]
-    )
-    return row(
-        f"wmma.mma.sync.aligned.(row|col).(row|col).{shape}{types} {operands}",
-        f"D = A·B + C of fragments, {meaning}.",
-        _wmma,
-        kind="warp",
-    )
-
-
-def _rows() -> tuple[Row, ...]:
-    start = "mma.sync.aligned"
-    result = [
-        _mma_row(f"{start}.m16n8k8.row.col.f32.f16.f16.f32", (2, 1, 4), "f16x2", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k16.row.col.f32.f16.f16.f32", (4, 2, 4), "f16x2", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k8.row.col.f16.f16.f16.f16", (2, 1, 2), "f16x2", "f16x2", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k16.row.col.f16.f16.f16.f16", (4, 2, 2), "f16x2", "f16x2", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k8.row.col.f32.bf16.bf16.f32", (2, 1, 4), "bf16x2", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k16.row.col.f32.bf16.bf16.f32", (4, 2, 4), "bf16x2", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k4.row.col.f32.tf32.tf32.f32", (2, 1, 4), "tf32", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m16n8k8.row.col.f32.tf32.tf32.f32", (4, 2, 4), "tf32", "f32", "D = A·B + C."),
-        _mma_row(f"{start}.m8n8k4.row.col.f64.f64.f64.f64{{.rn}}", (1, 1, 2), "f64", "f64", "D = A·B + C."),
-    ]
-    for shape, counts in (("m16n8k16", (2, 1, 4)), ("m16n8k32", (4, 2, 4))):
-        for saturation in ("", ".satfinite"):
-            head = f"{start}.{shape}.row.col{saturation}.s32.(s8|u8).(s8|u8).s32"
-            meaning = "D = A·B + C, clamped to s32." if saturation else "D = A·B + C, wrapping."
-            result.append(_mma_row(head, counts, "b32", "s32", meaning))
-    for shape in ("m16n16k16", "m32n8k16", "m8n32k16"):
-        result.append(_wmma_row(shape, ".f32.f32", "f16", "f32", "float16 summed in single precision"))
-        result.append(_wmma_row(shape, ".f16.f16", "f16", "f16x2", "float16 summed in float16"))
-        result.append(_wmma_row(shape, ".f32.bf16.bf16.f32", "bf16", "f32", "bfloat16 summed in single precision"))
-        for kind in ("s8", "u8"):
-            types = f".s32.{kind}.{kind}.s32{{.satfinite}}"
-            result.append(_wmma_row(shape, types, kind, "s32", "bytes summed in 32 bits"))
-    result.append(_wmma_row("m16n16k8", ".f32.tf32.tf32.f32", "tf32", "f32", "tf32 summed in single precision"))
-    result.append(_wmma_row("m8n8k4", ".f64.f64.f64.f64{.rn}", "f64", "f64", "doubles, fused multiply-adds"))
-    result.append(
-        row(
-            "movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", "An 8 × 8 matrix transposed.", _movmatrix, kind="warp"
-        )
-    )
-    return tuple(result)
-
-
-ROWS = _rows()
+ROWS = (
+    *_mma_rows(),
+    *_wmma_rows(),
+    row("movmatrix.sync.aligned.m8n8.trans.b16 d:b32, a:b32", "An 8 × 8 matrix transposed.", _movmatrix, kind="warp"),
+    *_access_rows(),
+)

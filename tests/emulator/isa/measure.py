@@ -148,7 +148,7 @@ def zero(low: str) -> str:
 
 
 def module(kernels: Sequence[str]) -> str:
-    return f".version 8.6\n.target {TARGET}\n.address_size 64\n" + "\n".join(kernels)
+    return f".version 9.0\n.target {TARGET}\n.address_size 64\n" + "\n".join(kernels)
 
 
 def assemble(text: str) -> tuple[bytes | None, str]:
@@ -201,7 +201,7 @@ def measure(cases: Sequence[Case]) -> tuple[dict[str, np.ndarray], dict[str, str
     with ThreadPoolExecutor(16) as pool:
         built = [item for part in pool.map(build, chunks) for item in part]
     driver = Driver()
-    scratch = [driver.allocate(16 * COUNT) for _ in range(16)]
+    scratch = [driver.allocate(16 * COUNT) for _ in range(24)]
     results: dict[str, np.ndarray] = {}
     refused: dict[str, str] = {}
     for chunk, cubin, log in built:
