@@ -44,6 +44,16 @@ def _element(index: int, parts: int, row: Callable[[int], int], column: Callable
     return Element(index // parts, index % parts, tuple(map(row, lanes)), tuple(map(column, lanes)))
 
 
+def _group(start: int, scale: int = 1) -> Callable[[int], int]:
+    """start + scale·g."""
+    return lambda lane: start + scale * (lane // 4)
+
+
+def _in_group(start: int, scale: int) -> Callable[[int], int]:
+    """start + scale·t."""
+    return lambda lane: start + scale * (lane % 4)
+
+
 def depth(k: int, kind: str) -> int:
     """K in elements: bits are counted by words."""
     return k // BIT_WORD if kind == "b1" else k
@@ -56,22 +66,13 @@ def tile(role: Role, m: int, k: int, kind: str) -> tuple[Element, ...]:
     found = []
     if role == "c":
         for value in range(2 * halves):
-            found.append(
-                _element(
-                    value, parts, lambda lane, v=value: lane // 4 + 8 * (v // 2), lambda lane, v=value: lane % 4 * 2 + v % 2
-                )
-            )
+            found.append(_element(value, parts, _group(8 * (value // 2)), _in_group(value % 2, 2)))
         return tuple(found)
     steps = halves if role == "a" else 1
     for index in range(depth(k, kind) * steps // 4):
         register, part = divmod(index, parts)
-
-        def along(lane: int, start: int = 4 * parts * (register // steps) + part) -> int:
-            return start + lane % 4 * parts
-
-        def across(lane: int, start: int = 8 * (register % steps)) -> int:
-            return start + lane // 4
-
+        across = _group(8 * (register % steps))
+        along = _in_group(4 * parts * (register // steps) + part, parts)
         found.append(_element(index, parts, across, along) if role == "a" else _element(index, parts, along, across))
     return tuple(found)
 
@@ -84,25 +85,27 @@ def quad_pairs(role: Role, layout: str, kind: str) -> tuple[Element, ...]:
         """The first row or column of the lane's product, in its upper or lower half."""
         return 8 * (lane % 16 // 4) + 4 * (lane // 16)
 
-    def steady(lane: int) -> int:
+    def by_lane(lane: int) -> int:
         return first(lane) + lane % 4
 
-    found = []
+    def by_index(i: int) -> Callable[[int], int]:
+        return lambda lane: first(lane) + i
+
+    def wide_row(i: int) -> Callable[[int], int]:
+        return lambda lane: first(lane) + (lane & 1) + (i & 2)
+
+    def wide_column(i: int) -> Callable[[int], int]:
+        return lambda lane: (i & 4) + (lane & 2) + (i & 1)
+
     if role == "c":
-        for i in range(8):
-            if kind == "f16":
-                found.append(_element(i, 2, steady, lambda lane, i=i: i))
-            else:
-                found.append(
-                    _element(
-                        i, 1, lambda lane, i=i: first(lane) + (lane & 1) + (i & 2), lambda lane, i=i: (i & 4) + (lane & 2) + (i & 1)
-                    )
-                )
-        return tuple(found)
+        if kind == "f16":
+            return tuple(_element(i, 2, by_lane, _in_group(i, 0)) for i in range(8))
+        return tuple(_element(i, 1, wide_row(i), wide_column(i)) for i in range(8))
+    found = []
     for i in range(4):
-        by_lane = (steady, lambda lane, i=i: i)
-        by_index = (lambda lane, i=i: first(lane) + i, lambda lane: lane % 4)
-        across, along = by_lane if (layout == "row") == (role == "a") else by_index
+        across, along = (
+            (by_lane, _in_group(i, 0)) if (layout == "row") == (role == "a") else (by_index(i), _in_group(0, 1))
+        )
         found.append(_element(i, 2, across, along) if role == "a" else _element(i, 2, along, across))
     return tuple(found)
 

@@ -29,7 +29,7 @@ class Product:
     """A form of D = A·B + C: the fragments of its operands, their kinds and how it sums.
 
     `operation` is 'satfinite', 'xor', 'and', a rounding of doubles, or empty. More than 16 rows are products of
-    their own of eight rows each, with eight columns of B for each.
+    their own of eight rows each, with eight columns of B for each. `step` is how many k the hardware takes at a time.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Product:
     kinds: tuple[str, str]  # of A and B
     sums: tuple[str, str]  # of D and C
     operation: str = ""
+    step: int = 256
 
     @property
     def rows(self) -> int:
@@ -218,7 +219,9 @@ class _Routine:
                 return quad_row(x, terms, c, product.sums)
             if PARTS[kind] == 4:
                 return byte_row(x, terms, c, product.sums[0])
-            return float_row(x, terms, c, product.sums)
+            for start in range(0, len(terms), product.step):
+                c = float_row(x, terms[start : start + product.step], c, product.sums)
+            return c
         return integer_row(x, terms, c, operation == "satfinite")
 
     # Back to the lanes.
@@ -228,8 +231,7 @@ class _Routine:
         type = _CELLS[product.sums[0]]
         size = 8 * _COLUMNS
         blocks = [
-            self._load(self._at(d_matrix, type, start), type, size)
-            for start in range(0, product.rows * _COLUMNS, size)
+            self._load(self._at(d_matrix, type, start), type, size) for start in range(0, product.rows * _COLUMNS, size)
         ]
         found: dict[tuple[int, int], Value] = {}
         for element in product.d:

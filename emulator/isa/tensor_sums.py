@@ -35,7 +35,10 @@ _CUT = 25  # bits kept below the largest term's power of two
 
 
 def float_row(x: Lanes, terms: Sequence[Term], c: Value, kinds: tuple[str, str]) -> Value:
-    """A row of a tensor core's products; `kinds` are D's and C's ('f16' as 16 bits, 'f32')."""
+    """A row of one instruction's products; `kinds` are D's and C's ('f16' as 16 bits, 'f32')."""
+    if kinds == ("f16", "f32"):
+        # The unit has no such form: its float result is converted.
+        return from_single(x, _float_sum(x, terms, c, "f32", "f32"), "f16")
     return _float_sum(x, terms, c, *kinds)
 
 

@@ -53,17 +53,16 @@ class Access:
         return abi.SPACE_CODES["const" if self.space == "param" else self.space]
 
 
+def space_of(instruction: Instruction) -> str:
+    """The state space that an instruction names, or 'generic'."""
+    roots = (modifier.split("::")[0] for modifier in instruction.modifiers)
+    return next((root for root in roots if root in _SPACES), "generic")
+
+
 def access_of(instruction: Instruction) -> Access:
-    space = "generic"
-    count = 1
-    for modifier in instruction.modifiers:
-        root = modifier.split("::")[0]
-        if root in _SPACES and space == "generic":
-            space = root
-        elif modifier in ("v2", "v4", "v8"):
-            count = int(modifier[1:])
+    count = next((int(m[1:]) for m in instruction.modifiers if m in ("v2", "v4", "v8")), 1)
     strong = not _STRONG.isdisjoint(instruction.modifiers)
-    return Access(space, instruction.types[-1], count, strong)
+    return Access(space_of(instruction), instruction.types[-1], count, strong)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
 from emulator.lowering.asynchronous import AsyncInstructions, is_asynchronous
-from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
+from emulator.lowering.matrix import is_matrix_access
 from emulator.lowering.memory import Mask
 from emulator.lowering.memory_instructions import (
     Context,
@@ -52,10 +52,8 @@ class InstructionLowering(AsyncInstructions):
         """Emits one instruction under the block's mask. Raises LoweringProblem where it is not supported."""
         handler = self._special.get(instruction.opcode)
         if is_matrix_access(instruction):
-            if not is_legal(instruction):
-                raise problem_of(instruction, f"{instruction.form} is not supported", LEGAL)
             handler = self._matrix
-        elif instruction.opcode not in ("copy", "call", "trap"):
+        if instruction.opcode not in ("copy", "call", "trap"):
             form = lookup(instruction)
             if isinstance(form, Problem):
                 raise LoweringProblem(form)

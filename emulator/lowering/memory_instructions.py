@@ -14,14 +14,15 @@ from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
-from emulator.lowering.access import Access, access_of
+from emulator.lowering.access import Access, access_of, space_of
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.atomics import AtomicLowering
 from emulator.lowering.barrier import BarrierLowering
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.groups import Groups
 from emulator.lowering.local import LocalLowering
-from emulator.lowering.matrix import MatrixLowering
+from emulator.lowering.matrix import MatrixLowering, fragment_registers
+from emulator.lowering.matrix_rows import MatrixRowLowering
 from emulator.lowering.memory import Bound, Mask, MemoryLowering
 from emulator.lowering.registers import RegisterFile
 from emulator.lowering.sites import SiteTable
@@ -94,6 +95,7 @@ class MemoryInstructions:
         self.memory = MemoryLowering(self.emitter, self.registers, self.addresses)
         self.local = LocalLowering(self.emitter, self.addresses, self.memory)
         self.matrices = MatrixLowering(self.emitter, self.addresses, self.memory)
+        self.matrix_rows = MatrixRowLowering(self.emitter, self.addresses, self.memory)
         self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory)
 
     # Sources and destinations.
@@ -211,27 +213,37 @@ class MemoryInstructions:
     def _matrix(self, instruction: Instruction, mask: Mask) -> None:
         """wmma.load, wmma.store, ldmatrix, stmatrix."""
         stores = destination_count(instruction) == 0
-        space = access_of(instruction).space if instruction.opcode == "wmma" else "shared"
+        is_wmma = instruction.opcode == "wmma"
+        space = space_of(instruction) if is_wmma else "shared"
         address = self._address(instruction, 0 if stores else 1, space)
         fragment = flatten(instruction.operands[1:2] if stores else instruction.operands[:1])
-        site = self.context.sites.add(instruction, space, "write" if stores else "read")
+        kind: AccessKind = "write" if stores else "read"
+        site = self.context.sites.add(instruction, space, kind)
         stride: Value | None = None
         if len(instruction.operands) > 2:
             stride = self.lanes.extract(self._source(instruction.operands[2], "i32"), 0)
-        type = "i64" if instruction.modifiers[-1] == "f64" else "i32"
-        sources = [self._source(operand, type) for operand in fragment] if stores else []
-        results: list[Value] = []
-        if instruction.opcode == "wmma" and stores:
-            self.matrices.store_fragment(instruction, space, address, stride, sources, mask, site)
-        elif instruction.opcode == "wmma":
-            results = self.matrices.load_fragment(instruction, space, address, stride, mask, site)
-        elif stores:
-            self.matrices.store_matrices(instruction, address, sources, mask, site)
+        count = fragment_registers(instruction)
+        if len(fragment) != count:
+            raise problem_of(instruction, f"{instruction.form} has {count} registers, not {len(fragment)}")
+
+        def tell(access: Access, addresses: Value, values: Sequence[Value], lanes: Mask) -> None:
+            for instrument in self.context.instruments:
+                instrument.on_access(Probe(self.emitter, lanes), kind, access, addresses, values, site)
+
+        observe = tell if self.context.instruments else None
+        if stores:
+            type = "i64" if instruction.modifiers[-1] == "f64" else "i32"
+            sources = [self._source(operand, type) for operand in fragment]
+            if is_wmma:
+                self.matrices.store_fragment(instruction, space, address, stride, sources, mask, site, observe)
+            else:
+                self.matrix_rows.store(instruction, address, sources, mask, site, observe)
+            return
+        if is_wmma:
+            results = self.matrices.load_fragment(instruction, space, address, stride, mask, site, observe)
         else:
-            results = self.matrices.load_matrices(instruction, address, mask, site)
-        if not stores and len(results) != len(fragment):
-            raise problem_of(instruction, f"{instruction.form} has {len(results)} destinations")
-        for target, value in zip(fragment, results, strict=False):
+            results = self.matrix_rows.load(instruction, address, mask, site, observe)
+        for target, value in zip(fragment, results, strict=True):
             if isinstance(target, RegisterOperand):
                 self.registers.write_value(target.name, value)
 

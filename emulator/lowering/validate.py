@@ -16,7 +16,6 @@ from emulator.isa.form import LLVM_TYPES, Form
 from emulator.isa.special import SPECIAL_REGISTERS
 from emulator.isa.table import lookup
 from emulator.lowering.asynchronous import is_asynchronous, operand_pattern
-from emulator.lowering.matrix import LEGAL, is_legal, is_matrix_access
 from emulator.syntax.nodes import (
     TYPE_SIZES,
     AddressOperand,
@@ -83,11 +82,6 @@ class _Checker:
         if item.opcode == "copy":
             self._writable(item.operands[0], None)
             self._readable(item.operands[1], None)
-            return None
-        if is_matrix_access(item):
-            if not is_legal(item):
-                return Problem(f"{item.form} is not supported", item.line, item.location, item.form, LEGAL)
-            self._pattern(item, pattern_of(item) or "")
             return None
         form = lookup(item)
         if isinstance(form, Problem):

@@ -55,13 +55,13 @@ def _product(modifiers: tuple[str, ...], types: tuple[str, ...]) -> Product:
     name = ".".join(part for part in ("mma", shape, *types, operation) if part)
     if shape == "m8n8k4" and a == "f16":
         layouts = [part for part in modifiers if part in ("row", "col")]
-        fragments = [quad_pairs("a", layouts[0], a), quad_pairs("b", layouts[1], b)]
-        sums = [quad_pairs("c", "row", kind) for kind in (c, d)]
         name = ".".join([name, *layouts])
+        left, right = quad_pairs("a", layouts[0], a), quad_pairs("b", layouts[1], b)
+        given, result = (quad_pairs("c", "row", kind) for kind in (c, d))
     else:
-        fragments = [tile("a", m, k, a), tile("b", m, k, b)]
-        sums = [tile("c", m, k, kind) for kind in (c, d)]
-    return Product(name, *fragments, *sums, (a, b), (d, c), operation)
+        left, right = tile("a", m, k, a), tile("b", m, k, b)
+        given, result = (tile("c", m, k, kind) for kind in (c, d))
+    return Product(name, left, right, given, result, (a, b), (d, c), operation)
 
 
 def product_of(form: Form) -> Product:
@@ -132,8 +132,10 @@ def _tile_product(shape: str, types: tuple[str, ...], operation: str) -> Product
     if tiles.swapped:
         a, b = b, a
     name = ".".join(part for part in ("wmma", shape, d, a, b, c, operation) if part)
-    fragments = [tile(role, tiles.m, tiles.k, kind) for role, kind in (("a", a), ("b", b), ("c", c), ("c", d))]
-    return Product(name, *fragments, (a, b), (d, c), operation)
+    left, right = tile("a", tiles.m, tiles.k, a), tile("b", tiles.m, tiles.k, b)
+    given, result = tile("c", tiles.m, tiles.k, c), tile("c", tiles.m, tiles.k, d)
+    step = 4 if a == "tf32" else tiles.k  # as measured: two instructions, where mma.sync is one
+    return Product(name, left, right, given, result, (a, b), (d, c), operation, step)
 
 
 def _wmma(x: Lanes, f: Form, active: Value, *sources: Value) -> tuple[Value, ...]:
@@ -164,9 +166,7 @@ def _wmma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", 
     counts = [registers_of(role, shape, kind) for role, kind in zip(roles, (d, a, b, c), strict=True)]
     layouts = ".row.col" if a in ("s4", "u4", "b1") else ".(row|col).(row|col)"
     form = f"wmma.mma{head}.sync.aligned{layouts}.{shape}.{'.'.join(types)}{tail}"
-    return row(
-        f"{form} {_operands(counts, (d, a, b, c))}", f"D = A·B + C of fragments, {meaning}.", _wmma, kind="warp"
-    )
+    return row(f"{form} {_operands(counts, (d, a, b, c))}", f"D = A·B + C of fragments, {meaning}.", _wmma, kind="warp")
 
 
 def _wmma_rows() -> list[Row]:

@@ -73,13 +73,21 @@ def _matrix(random: np.random.Generator, kind: str, shape: tuple[int, ...], fami
         # The first half without infinities and NaNs, which hide everything else in their row.
         finite = edges[: 9 if kind not in ("e4m3",) else 11]
         warp = np.arange(WARPS).reshape(-1, *[1] * (len(shape) - 1))
-        chosen = np.where(warp < WARPS // 2, finite[random.integers(0, len(finite), shape)], edges[random.integers(0, len(edges), shape)])
+        chosen = np.where(
+            warp < WARPS // 2,
+            finite[random.integers(0, len(finite), shape)],
+            edges[random.integers(0, len(edges), shape)],
+        )
         values = np.where(random.random(shape) < np.where(warp < WARPS // 2, 0.5, 0.04), chosen, values)
     return values
 
 
 def matrices(
-    kinds: tuple[str, str, str], a_shape: tuple[int, int], b_shape: tuple[int, int], c_shape: tuple[int, int], family: str
+    kinds: tuple[str, str, str],
+    a_shape: tuple[int, int],
+    b_shape: tuple[int, int],
+    c_shape: tuple[int, int],
+    family: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The element bits of A, B and C of every warp: [warps, rows, columns] of the given shapes."""
     seed = zlib.crc32(repr((kinds, a_shape, b_shape, c_shape, family)).encode())
@@ -101,7 +109,7 @@ def matrices(
         a = np.where(random.random(a.shape) < 0.75, 0, a).astype(a.dtype)
         # In every other warp large terms that cancel, between which the small ones survive or do not.
         large = _floats(random, kinds[0], (WARPS // 2, a.shape[1], 1), 0)
-        large = (large & ~a.dtype.type(1 << (BITS[kinds[0]] - 1)))
+        large = large & ~a.dtype.type(1 << (BITS[kinds[0]] - 1))
         places = random.integers(0, a.shape[2], (WARPS // 2, a.shape[1], 2))
         np.put_along_axis(a[::2], places[:, :, :1], large, axis=2)
         np.put_along_axis(a[::2], places[:, :, 1:], large | a.dtype.type(1 << (BITS[kinds[0]] - 1)), axis=2)

@@ -19,9 +19,13 @@ SIZES = {
     "m8n32k16": (8, 32, 16),
     "m16n16k8": (16, 16, 8),
     "m8n8k4": (8, 8, 4),
+    "m8n8k32": (8, 8, 32),
+    "m8n8k128": (8, 8, 4),  # in words
 }
-KINDS = dict.fromkeys(SHAPES, ("f16", "bf16", "s8", "u8")) | {"m16n16k8": ("tf32",), "m8n8k4": ("f64",)}
+SPECIAL = {"m16n16k8": ("tf32",), "m8n8k4": ("f64",), "m8n8k32": ("s4", "u4"), "m8n8k128": ("b1",)}
+KINDS = dict.fromkeys(SHAPES, ("f16", "bf16", "s8", "u8")) | SPECIAL
 ALL = [(shape, kind) for shape, kinds in KINDS.items() for kind in kinds]
+SUMMED = [(shape, kind) for shape, kind in ALL if kind != "b1"]
 # Registers of a, b and of a single precision accumulator, as the manual's tables have them.
 REGISTERS = {
     ("m16n16k16", "f16"): (8, 8, 8), ("m32n8k16", "f16"): (8, 8, 8), ("m8n32k16", "f16"): (8, 8, 8),
@@ -29,6 +33,7 @@ REGISTERS = {
     ("m16n16k16", "s8"): (2, 2, 8), ("m32n8k16", "s8"): (4, 1, 8), ("m8n32k16", "s8"): (1, 4, 8),
     ("m16n16k16", "u8"): (2, 2, 8), ("m32n8k16", "u8"): (4, 1, 8), ("m8n32k16", "u8"): (1, 4, 8),
     ("m16n16k8", "tf32"): (4, 4, 8), ("m8n8k4", "f64"): (1, 1, 2),
+    ("m8n8k32", "s4"): (1, 1, 2), ("m8n8k32", "u4"): (1, 1, 2), ("m8n8k128", "b1"): (1, 1, 2),
 }  # fmt: skip
 
 
@@ -52,7 +57,7 @@ def test_fragments_cover_their_matrices(shape: str, kind: str) -> None:
 
 def _packed(matrix: np.ndarray, role: Role, shape: str, kind: str) -> list[np.ndarray]:
     """The registers that hold a matrix of element bits."""
-    bits = {"f16": 16, "bf16": 16, "s8": 8, "u8": 8}.get(kind, 0)
+    bits = {"f16": 16, "bf16": 16, "s8": 8, "u8": 8, "s4": 4, "u4": 4}.get(kind, 0)
     wide = np.uint64 if kind == "f64" else np.uint32
     found = [np.zeros(32, wide) for _ in range(registers_of(role, shape, kind))]
     for element in fragment(role, shape, kind):
@@ -64,25 +69,25 @@ def _bits(values: np.ndarray, kind: str) -> np.ndarray:
     if kind in ("bf16", "tf32"):
         single = values.astype("f4").view("u4")
         return single >> 16 if kind == "bf16" else single
-    if kind in ("s8", "u8", "s32"):
-        return values.astype("i8").astype("u8") & (0xFF if kind.endswith("8") else 0xFFFFFFFF)
+    if kind in ("s8", "u8", "s4", "u4", "s32"):
+        return values.astype("i8").astype("u8") & ((1 << int(kind[1:])) - 1)
     return values.astype({"f16": "f2", "f32": "f4", "f64": "f8"}[kind]).view(
         {"f16": "u2", "f32": "u4", "f64": "u8"}[kind]
     )
 
 
 def _accumulators(kind: str) -> list[str]:
-    return {"f16": ["f32", "f16"], "s8": ["s32"], "u8": ["s32"], "f64": ["f64"]}.get(kind, ["f32"])
+    return {"f16": ["f32", "f16"], "f64": ["f64"]}.get(kind, ["s32"] if kind[0] in "su" else ["f32"])
 
 
 @pytest.mark.parametrize(
     ("shape", "kind", "accumulator", "width"),
-    [(s, k, a, 32) for s, k in ALL for a in _accumulators(k)] + [("m16n16k16", "bf16", "f32", 64)],
+    [(s, k, a, 32) for s, k in SUMMED for a in _accumulators(k)] + [("m16n16k16", "bf16", "f32", 64)],
 )
 def test_wmma_multiplies_matrices(shape: str, kind: str, accumulator: str, width: int) -> None:
     """Small integers, which every format holds and sums exactly."""
     random = np.random.default_rng(3)
-    low = 0 if kind == "u8" else -4
+    low = 0 if kind[0] == "u" else -4
     a, b, c = (random.integers(low, 5, _extent(shape, role)) for role in get_args(Role))
     types = ("f32", "f32") if (kind, accumulator) == ("f16", "f32") else ("f16", "f16")
     types = types if kind == "f16" else (accumulator, kind, kind, accumulator)

@@ -1,0 +1,75 @@
+"""Tensor cores compute what an H200 computes, bit for bit: registers by mma.sync, whole programs by wmma."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from launching import run
+
+from emulator import CompiledEntry, compile_entry, parse
+from emulator.isa import Row, rows
+
+from .gang import Job
+from .gang import run as run_jobs
+from .matrix_inputs import FAMILIES, WARPS
+from .matrix_plan import Program, Transfer, digest, matrix_cases, programs, transfers
+from .measure import module
+from .plan import digest as first_digest
+from .plan import warp_cases
+
+DATA = Path(__file__).parents[2] / "data" / "isa"
+MEASURED = dict(line.split("\t") for line in (DATA / "sm_90_matrix.tsv").read_text().splitlines())
+FIRST = dict(line.split("\t") for line in (DATA / "sm_90.tsv").read_text().splitlines())
+MMA = [row for row in rows() if row.notation.opcode == "mma"]
+
+
+@pytest.mark.parametrize("row", MMA, ids=lambda row: row.notation.text.partition(" ")[0])
+def test_mma_equals_the_gpu(row: Row) -> None:
+    planned = [case for case in matrix_cases() if case.form.row is row]
+    first = [case for case in warp_cases() if case.form.row is row]
+    assert planned and first
+    found = run_jobs(
+        [Job(case.form, width=32) for case in [*planned, *first]], [c.sources() for c in [*planned, *first]]
+    )
+    assert [c.name for c, r in zip(planned, found[: len(planned)], strict=True) if digest(r) != MEASURED[c.name]] == []
+    rest = found[len(planned) :]
+    assert [c.name for c, r in zip(first, rest, strict=True) if first_digest(c, r) != FIRST[c.name]] == []
+
+
+@pytest.mark.parametrize("width", [64, 128])
+def test_gangs_of_several_warps_give_the_same(width: int) -> None:
+    planned = [case for case in matrix_cases() if case.family == "wide" and "satfinite" not in case.name]
+    planned = list({case.form.row: case for case in planned}.values())
+    found = run_jobs([Job(case.form, width=width) for case in planned], [case.sources() for case in planned])
+    assert [c.name for c, r in zip(planned, found, strict=True) if digest(r) != MEASURED[c.name]] == []
+
+
+def compiled(text: str, entry: str) -> CompiledEntry:
+    parsed, problems = parse(module([text]))
+    assert problems == []
+    return compile_entry(parsed, entry, (32, 1, 1))
+
+
+@pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
+def test_wmma_equals_the_gpu(program: Program) -> None:
+    entry = compiled(program.text("multiply"), "multiply")
+    for family in FAMILIES:
+        result = run(entry, *program.buffers(family), grid=(WARPS, 1, 1))
+        assert result.outcome.fault is None, result.outcome.fault
+        assert digest([result.arrays[3]]) == MEASURED[f"{program.name} {family}"], family
+
+
+@pytest.mark.parametrize("transfer", transfers(), ids=lambda transfer: transfer.name)
+def test_matrix_transfers_equal_the_gpu(transfer: Transfer) -> None:
+    result = run(compiled(transfer.text("move"), "move"), transfer.given(), np.zeros(128, "u4"))
+    assert result.outcome.fault is None, result.outcome.fault
+    assert digest([result.arrays[1]]) == MEASURED[transfer.name]
+
+
+def test_everything_was_measured_and_is_tested() -> None:
+    planned = [case.name for case in matrix_cases()]
+    planned += [f"{program.name} {family}" for program in programs() for family in FAMILIES]
+    planned += [transfer.name for transfer in transfers()]
+    assert sorted(planned) == sorted(MEASURED)
