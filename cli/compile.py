@@ -49,7 +49,7 @@ def compile(
         entry=entry,
         language=language,
     )
-    with opened() as local:
+    with opened(language=request.source.language) as local:
         report = inspect(local, request, None if ptx else question)
     if as_json:
         typer.echo(report.model_dump_json())

@@ -21,6 +21,7 @@ from sandbox.gpus import Gpu
 from sandbox.launcher import Sandbox, SandboxUnavailable
 from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
+from sandbox.profiles import compiling_kinds
 from sandbox.stores import FolderCache, Stores
 from store.settings import Settings
 
@@ -62,8 +63,11 @@ class Local:
 
 
 @contextmanager
-def opened(gpu: Gpu | None = None) -> Iterator[Local]:
-    """To compile, and to launch on `gpu` or else on the emulator. Raises Refused where no job may run here."""
+def opened(gpu: Gpu | None = None, language: str = "cuda-c++") -> Iterator[Local]:
+    """To compile sources of a language, and to launch on `gpu` or else on the emulator.
+
+    Raises Refused where no job may run here.
+    """
     settings = Settings()
     try:
         settings.prepare()
@@ -78,7 +82,8 @@ def opened(gpu: Gpu | None = None) -> Iterator[Local]:
     )
     try:
         launch = "launch" if gpu is None else "launch-gpu"
-        box = Sandbox(profiles=("compile", "reference", launch), gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
+        kinds = (*compiling_kinds(language), "reference", launch)
+        box = Sandbox(profiles=kinds, gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:

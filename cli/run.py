@@ -124,7 +124,7 @@ def run(
         if chosen.gpu is not None:
             request = request.model_copy(update={"architecture": chosen.gpu.architecture})
         request = extended(request, additions)
-        with opened(chosen.gpu) as local:
+        with opened(chosen.gpu, request.source.language) as local:
             raise typer.Exit(_perform(local, request, f"{example}.cu", chosen.name, kept, as_json))
     if file is None:
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
@@ -149,17 +149,27 @@ def run(
 
     from cli.launch_plan import Typed, choose_entry, plan, typed_names
     from cli.local import inspect, load_uploads
+    from protocol.run import compile_request
 
-    with opened(chosen.gpu) as local:
+    with opened(chosen.gpu, compilation.source.language) as local:
         report = inspect(local, compilation)
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
         uploads = load_uploads(local, given)
         typed = Typed(given, entry, grid, block, shared, uploads)
         kernel = choose_entry(report.entries, entry)
-        request = extended(plan(compilation, kernel, typed, chosen.name), additions)
-        names = typed_names(kernel, typed)
+        request = plan(compilation, kernel, typed, chosen.name)
         seconds = 0.0 if report.cached else report.seconds
+        if not kernel.compiled:
+            # Its types are those of the arguments; once compiled for them it tells what it only reads.
+            report = inspect(local, compile_request(request))
+            if report.verdict != "ok":
+                raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
+            seconds += report.seconds
+            kernel = next((entry for entry in report.entries if entry.compiled), kernel)
+            request = plan(compilation, kernel, typed, chosen.name)
+        request = extended(request, additions)
+        names = typed_names(kernel, typed)
         raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json, seconds, names))
 
 

@@ -45,7 +45,7 @@ def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
     except KeyError:
         emission.diagnosed([_absent(request.source.language)])
         return None
-    compiled = chosen.compile(request)
+    compiled = chosen.compile(request, job.translation)
     emission.event(Timed(stage="compile", seconds=time.perf_counter() - begin))
     emission.diagnosed(_in_the_run(item, job) for item in compiled.diagnostics)
     if compiled.kernel is None:

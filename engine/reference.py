@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import ast
-import os
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +16,7 @@ from engine.emission import Emission, Emit
 from engine.launching.arguments import argument_bytes
 from engine.launching.plan import plan
 from engine.outcome import values_refused
+from engine.python_watch import DeadlineWatch
 from engine.values.dtypes import Array, cast, numpy_dtype
 from protocol.arguments import Buffer, ScalarArgument, VectorArgument
 from protocol.base import FieldError
@@ -56,7 +53,7 @@ def reference_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -
     by_name = {buffer.name: buffer for buffer in job.run.buffers}
     try:
         names = _names(job.run, job.kernel, initial_values(job.run, uploads_of(blobs)))
-        with _Watch(text, emission, job.deadline_seconds, begin):
+        with text.watched(emission, job.deadline_seconds, begin):
             _execute(text, names, by_name)
             results = {name: _result(text, names, by_name[name]) for name in check.buffers}
     except FieldError as error:
@@ -178,6 +175,15 @@ class _Text:
             help_text = f"{error.name} starts uninitialised, so it has no values before the run: assign it as a whole."
         return self.told(message, self.line(number) if number else None, help_text)
 
+    def watched(self, emission: Emission, seconds: float, begin: float) -> DeadlineWatch:
+        """Ends the process where the text has not ended after so many seconds."""
+
+        def tell(line: int | None) -> None:
+            message = f"the reference was stopped: it had not ended after {seconds:g} s"
+            emission.diagnosed([self.told(message, self.line(line) if line else None)])
+
+        return DeadlineWatch(FILE, seconds, begin, tell)
+
     def mentions(self, name: str) -> bool:
         return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(self.text)))
 
@@ -196,32 +202,3 @@ def _short(error: BaseException) -> str:
         return str(error)[:500]
     except Exception:
         return "(its text cannot be shown)"
-
-
-class _Watch:
-    """While it is entered: ends the process at the deadline, and says in which line of the text that was."""
-
-    def __init__(self, text: _Text, emission: Emission, seconds: float, begin: float) -> None:
-        self._text, self._emission, self._seconds = text, emission, seconds
-        self._main = threading.get_ident()
-        self._over = threading.Event()
-        self._left = begin + seconds - time.perf_counter()
-
-    def __enter__(self) -> None:
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-
-    def _watch(self) -> None:
-        if self._over.wait(max(0.0, self._left)):
-            return
-        frame = sys._current_frames().get(self._main)
-        while frame is not None and frame.f_code.co_filename != FILE:
-            frame = frame.f_back
-        message = f"the reference was stopped: it had not ended after {self._seconds:g} s"
-        span = self._text.line(frame.f_lineno) if frame is not None and frame.f_lineno else None
-        self._emission.diagnosed([self._text.told(message, span)])
-        os._exit(1)

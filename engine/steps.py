@@ -10,8 +10,12 @@ from engine.devices.architectures import Gpu
 from engine.devices.device import Device, DeviceBuffer, DeviceLost, LaunchReport, Repeated
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission, PrintedBatches
+<<<<<<< HEAD
 from engine.film import Filming
 from engine.launching.arguments import argument_bytes
+=======
+from engine.launching.arguments import argument_pieces
+>>>>>>> 6d96bad (wip)
 from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.initialise import initial_array
 from protocol.arguments import Full
@@ -133,7 +137,11 @@ class StepRunner:
         if total is None:
             total = self.totals[launch.step] = _Total()
             self.emission.event(self._launched(launch))
-        arguments = [argument_bytes(match, lambda name: self.buffers[name].address) for match in launch.matches]
+        arguments = [
+            piece
+            for match in launch.matches
+            for piece in argument_pieces(match, lambda name: self.buffers[name].address)
+        ]
         names = {label: name for name, label in self._labels.items()}
         with PrintedBatches(self.emission) as printed:
             report = self.device.launch(launch, arguments, names, printed, left, sole=self.run.steps == (step,))

@@ -43,6 +43,8 @@ class Parameter(Model):
     """For a pointer: the pointee is const, so that the kernel only reads it."""
     dimensions: Annotated[int, Field(ge=0, le=4)] = 0
     """Axes of an array that is passed with its shape and strides, as Numba does; 0 for a bare pointer."""
+    pieces: Annotated[tuple[Bytes, ...], Field(max_length=16)] = ()
+    """Sizes of the kernel's own parameters that carry it, where it is not one: an array's words, a complex's parts."""
     bytes: Bytes
     offset: Bytes
 

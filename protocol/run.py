@@ -28,6 +28,7 @@ from protocol.launch import (
 from protocol.source import Options, Source
 from protocol.specialise import SPECIALISING, specialisations
 from protocol.sweep import Sweep, swept_step
+from protocol.translation import Translation
 
 MAX_BUFFERS = 32
 MAX_TOTAL_BYTES = 2 * MAX_BUFFER_BYTES
@@ -163,6 +164,14 @@ class OccupancyQuestion(Model):
     dynamic_shared_bytes: Annotated[int, Field(ge=0)] = 0
 
 
+class TranslateJob(Model):
+    """What the child gets that executes a source's Python text, to make PTX of its kernels."""
+
+    request: CompileRequest
+    deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
+    """From the job's start: then it tells where the text is, and ends."""
+
+
 class CompileJob(Model):
     """What a compile child gets. With a run, its launches are checked and, for the emulator, code is made for them."""
 
@@ -171,6 +180,8 @@ class CompileJob(Model):
     device: str = ""
     kernel: CompiledKernel | None = None
     """From the cache, where only emulator code or occupancy is missing."""
+    translation: Translation | None = None
+    """Of a language whose sources are translated before (protocol.specialise.SPECIALISING)."""
     occupancy: OccupancyQuestion | None = None
     """Asks for the occupancy artifact at this launch."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0

@@ -8,6 +8,7 @@ from protocol.kernel import ArgumentType, Specialisation
 from protocol.launch import Launch, Step, walk
 
 SPECIALISING = frozenset({"numba"})
+"""Languages whose kernels are compiled for the types of a launch's arguments, by translation to PTX."""
 
 
 def specialisations(steps: Sequence[Step], buffers: Iterable[Buffer]) -> tuple[Specialisation, ...]:
@@ -52,3 +53,12 @@ def python_type(value: Number) -> DType:
     except ValueError:
         return "complex128" if text.endswith("j") else "float64"
     return "int64"
+
+
+def step_of(steps: Sequence[Step], buffers: Iterable[Buffer], index: int) -> str:
+    """The path of the first launch that asks for the specialisation at `index`."""
+    by_name = {buffer.name: buffer for buffer in buffers}
+    wanted = specialisations(steps, by_name.values())[index]
+    return next(
+        path for path, step in walk(steps) if isinstance(step, Launch) and specialisation(step, by_name) == wanted
+    )

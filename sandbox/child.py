@@ -22,6 +22,7 @@ Entry = Callable[[bytes, Mapping[str, memoryview], Emit], None]
 
 KINDS: dict[str, str] = {
     "compile": "engine.child_entry:compile_job",
+    "translate": "engine.translate.job:translate_job",
     "launch": "engine.child_entry:launch_job",
     "launch-gpu": "engine.child_entry:launch_job",
     "reference": "engine.reference:reference_job",

@@ -1,6 +1,8 @@
 """The compile step: from the cache, else in a compile child, whose products alone feed the cache."""
 
+import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -11,16 +13,22 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Diagnosed, Event, Timed
 from protocol.inspection import EntryOccupancy
 from protocol.kernel import CompiledKernel
-from protocol.run import UNPREPARED, CompileJob, CompileRequest, RunRequest, compile_request
+from protocol.run import UNPREPARED, CompileJob, CompileRequest, RunRequest, TranslateJob, compile_request
+from protocol.specialise import step_of
+from protocol.translation import Translation
 from sandbox.jobs import run_job
 from sandbox.keys import code_key, compile_key
 from sandbox.launcher import JobLimits, JobOutcome, Sandbox
+from sandbox.profiles import TRANSLATING
 from sandbox.receive import Misbehaved, event_of
 from sandbox.stores import Stores
 
 Emit = Callable[[Event], None]
 T = TypeVar("T")
 
+MOST_DIAGNOSTICS = 100
+"""Of one translation."""
+_SPECIALISATION = re.compile(r"specialisations\.(\d{1,2})(\..*)?$")
 _CODE = TypeAdapter(dict[str, str])
 _OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
 
@@ -36,6 +44,8 @@ class Compilation:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     cached: bool = False
     outcome: JobOutcome | None = None
+    kind: str = "compile"
+    """Of the job whose end `outcome` is."""
 
     @property
     def unprepared(self) -> bool:
@@ -92,10 +102,22 @@ def run_compile_child(
     limits: JobLimits,
     emit: Emit,
 ) -> None:
+    """Runs the job; where the source's text has to be executed for it, a child of its own does that before."""
+    translated = 0.0
+    if job.request.source.language in TRANSLATING and job.kernel is None:
+        begin = time.perf_counter()
+        translation = translate(box, job, compilation, cancelled, limits, emit)
+        if translation is None:
+            return
+        job, translated = job.model_copy(update={"translation": translation}), time.perf_counter() - begin
+    said = tuple(compilation.diagnostics)
+
     def receive(header: Mapping[str, object], payload: bytes) -> None:
         artifact = header.get("artifact")
         if artifact == "kernel" and job.kernel is None:
-            compilation.kernel = _checked_kernel(payload, job.request)
+            kernel = _checked_kernel(payload, job.request)
+            # What was said of the source is told again with what was said of its PTX.
+            compilation.kernel = kernel.model_copy(update={"warnings": (*said, *kernel.warnings)})
         elif artifact == "cubin":
             compilation.cubin = payload
         elif artifact == "object" and isinstance(key := header.get("key"), str):
@@ -106,11 +128,68 @@ def run_compile_child(
             event = event_of(header, allowed=("diagnosed", "timed"))
             if isinstance(event, Diagnosed):
                 compilation.diagnostics.append(event.diagnostic)
+            if isinstance(event, Timed) and event.stage == "compile":
+                event = event.model_copy(update={"seconds": event.seconds + translated})
             emit(event)
 
     outcome = run_job(box, "compile", job.model_dump_json().encode(), {}, limits, cancelled, receive)
     emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
-    compilation.outcome = outcome
+    compilation.outcome, compilation.kind = outcome, "compile"
+
+
+def translate(
+    box: Sandbox,
+    job: CompileJob,
+    compilation: Compilation,
+    cancelled: threading.Event,
+    limits: JobLimits,
+    emit: Emit,
+) -> Translation | None:
+    """The source's kernels as PTX; None where that failed, which `compilation` then tells.
+
+    The child executes the source, so that nothing but its PTX is used: what runs on a processor or a GPU is made of
+    that by a compile child, as it would be of PTX that the user had typed.
+    """
+    kind = TRANSLATING[job.request.source.language]
+    if kind not in box.kinds:
+        message = f"this installation has no compiler for {job.request.source.language}"
+        diagnostic = Diagnostic(
+            severity="error", message=message, origin="request", code="language", field="source.language"
+        )
+        compilation.diagnostics.append(diagnostic)
+        emit(Diagnosed(diagnostic=diagnostic))
+        return None
+    made: list[Translation] = []
+    told = 0
+
+    def receive(header: Mapping[str, object], payload: bytes) -> None:
+        nonlocal told
+        if header.get("artifact") == "translation" and not made:
+            made.append(_validated(TypeAdapter(Translation), payload))
+            return
+        event = event_of(header, allowed=("diagnosed", "timed"))
+        if isinstance(event, Diagnosed) and told < MOST_DIAGNOSTICS:
+            told += 1
+            diagnostic = _of_launch(event.diagnostic, job.run)
+            compilation.diagnostics.append(diagnostic)
+            emit(Diagnosed(diagnostic=diagnostic))
+
+    request = TranslateJob(request=job.request, deadline_seconds=job.deadline_seconds)
+    outcome = run_job(box, kind, request.model_dump_json().encode(), {}, limits, cancelled, receive)
+    compilation.outcome, compilation.kind = outcome, kind
+    if outcome.verdict == "error" and compilation.error is not None:
+        # It ended itself at the deadline, and has said so.
+        compilation.outcome = None
+    return made[0] if made and outcome.verdict == "ok" and compilation.error is None else None
+
+
+def _of_launch(item: Diagnostic, run: RunRequest | None) -> Diagnostic:
+    """A fault of a specialisation belongs to the launch that asks for it."""
+    match = _SPECIALISATION.match(item.field or "")
+    if match is None or run is None or int(match[1]) >= len(compile_request(run).specialisations):
+        return item
+    step = step_of(run.steps, run.buffers, int(match[1]))
+    return item.model_copy(update={"field": f"{step}{match[2]}"})
 
 
 def cached_kernel(stores: Stores, key: str) -> CompiledKernel | None:

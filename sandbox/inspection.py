@@ -35,7 +35,7 @@ def inspect(
         )
     verdict, message = "ok", ""
     if compilation.outcome is not None and compilation.outcome.verdict != "ok":
-        verdict, message = finished(compilation.outcome, "compile", limits.compile)
+        verdict, message = finished(compilation.outcome, compilation.kind, limits.compile)
     elif compilation.kernel is None:
         verdict = "compile-error"
     kernel = compilation.kernel

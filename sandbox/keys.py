@@ -13,7 +13,10 @@ from protocol.run import CompileRequest, RunRequest
 from protocol.sweep import swept_step
 
 _ROOT = Path(__file__).resolve().parent.parent
-_COMPILERS = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "llvmlite")
+_COMPILERS = (
+    *("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-cuda-cccl", "llvmlite"),
+    *("numba", "numba-cuda", "nvidia-nvvm", "numpy"),
+)
 
 
 def compile_key(request: CompileRequest) -> str:

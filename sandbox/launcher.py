@@ -80,6 +80,11 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of jobs that it was opened for."""
+        return self._kinds
+
     def start(
         self,
         kind: str,

@@ -56,7 +56,7 @@ def perform(
         compilation = compile_for_run(box, run, device, stores, emit, cancelled, limits.compile)
         kernel = compilation.kernel
         if compilation.outcome is not None and compilation.outcome.verdict != "ok":
-            return end(*finished(compilation.outcome, "compile", limits.compile))
+            return end(*finished(compilation.outcome, compilation.kind, limits.compile))
         if compilation.error is not None:
             return end(*worst(compilation.error))
         if kernel is None:

@@ -15,6 +15,7 @@ REPOSITORY = str(Path(__file__).resolve().parent.parent)
 
 _MODELS = ("pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection")
 _COMPUTE = ("numpy", "ml_dtypes", "llvmlite")
+_NUMBA = ("numba", "numba_cuda", "_numba_cuda_redirector", "cuda", "nvidia", "packaging")
 _OURS = ("engine", "emulator", "protocol")
 
 
@@ -48,6 +49,8 @@ class Profile:
 PROFILES: dict[str, Profile] = {
     # NVRTC and the emulator's code generation: reads headers, writes nothing.
     "compile": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE, "nvidia")),
+    # Numba, which executes the source's Python text: makes PTX of it, which a compile job goes on with.
+    "translate": Profile("numba", packages=(*_OURS, *_MODELS, *_COMPUTE, *_NUMBA)),
     # The emulator: threads and executable memory, no file of the user's, nothing writable.
     "launch": Profile("engine", packages=(*_OURS, *_MODELS, *_COMPUTE)),
     # An NVIDIA GPU: its device nodes, the driver's libraries, the bindings of CuPy.
@@ -69,6 +72,17 @@ DRIVER_PROC = (
 )
 DRIVER_WRITES = ("/proc/self/task",)
 """Where it names its threads; it does not start where that fails."""
+
+
+TRANSLATING = {"numba": "translate"}
+"""Languages whose sources are translated in a job of this kind before they are compiled."""
+
+
+def compiling_kinds(language: str | None = None) -> tuple[str, ...]:
+    """The kinds of jobs that compile sources of a language, or of all that this installation has."""
+    installed = importlib.util.find_spec("numba_cuda") is not None
+    wanted = [kind for name, kind in TRANSLATING.items() if language in (None, name) and installed]
+    return ("compile", *wanted)
 
 
 def system_folders() -> tuple[str, ...]:

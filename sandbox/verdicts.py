@@ -6,7 +6,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Found
 from sandbox.launcher import JobLimits, JobOutcome
 
-_WHO = {"compile": "The compiler", "launch": "The kernel", "reference": "The reference"}
+_WHO = {"compile": "The compiler", "translate": "Numba", "launch": "The kernel", "reference": "The reference"}
 
 _LIMITS = {
     "limit:wall": "{who} was stopped after {wall:g} s of wall time, the limit of this service.",
@@ -25,14 +25,14 @@ def finished(outcome: JobOutcome, kind: str, limits: JobLimits) -> tuple[str, st
     verdict = outcome.verdict
     who = _WHO[kind]
     if verdict == "cancelled":
-        return verdict, "Cancelled while compiling." if kind == "compile" else "Cancelled while running."
+        return verdict, "Cancelled while compiling." if kind in ("compile", "translate") else "Cancelled while running."
     if verdict in _LIMITS:
         values = {item.name: getattr(limits, item.name) for item in fields(limits)}
         mib = {"memory_mib": limits.memory >> 20, "result_mib": limits.result >> 20}
         return verdict, _LIMITS[verdict].format(who=who, **mib, **values)
     if verdict.startswith("signal:"):
         return "signal", f"{who}'s process ended by {verdict.removeprefix('signal:')}. This may be a fault of ours."
-    if kind == "reference":  # its process is the user's to break
+    if kind in ("reference", "translate"):  # its process is the user's to break
         return "error", f"{who}'s process ended before it was done."
     return "error", f"{who}'s process failed. This is a fault of ours, not of your kernel."
 

@@ -6,8 +6,10 @@ from typing import Protocol
 
 from engine.languages.compiled import Compiled
 from engine.languages.cuda_cpp import CudaCpp
+from engine.languages.numba import Numba
 from engine.languages.ptx import Ptx
 from protocol.run import CompileRequest
+from protocol.translation import Translation
 
 
 class Language(Protocol):
@@ -22,12 +24,15 @@ class Language(Protocol):
 
     def prewarm(self) -> None: ...
 
-    def compile(self, request: CompileRequest) -> Compiled:
-        """For one architecture. A fault of the source is a diagnostic, never an exception."""
+    def compile(self, request: CompileRequest, translation: Translation | None = None) -> Compiled:
+        """For one architecture. A fault of the source is a diagnostic, never an exception.
+
+        `translation`: of a source whose text was executed before, in a child of its own (engine/translate).
+        """
         ...
 
 
-LANGUAGES: tuple[Language, ...] = (CudaCpp(), Ptx())
+LANGUAGES: tuple[Language, ...] = (CudaCpp(), Ptx(), Numba())
 
 
 def language(name: str) -> Language:

@@ -21,6 +21,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.kernel import CompiledKernel, Entry
 from protocol.run import CompileRequest
 from protocol.source import Options, Source
+from protocol.translation import Translation
 
 _PREWARM = Source(text="__global__ void warm(float *x) { x[threadIdx.x] = 1.0f; }\n", file_name="warm.cu")
 
@@ -38,7 +39,7 @@ class CudaCpp:
         """Loads the compiler and lets it make its tables, so that the processes forked from this one need not."""
         self.compile(CompileRequest(source=_PREWARM))
 
-    def compile(self, request: CompileRequest) -> Compiled:
+    def compile(self, request: CompileRequest, translation: Translation | None = None) -> Compiled:
         """Compiles for one architecture; the request's instantiations are template kernels, such as scale<float>."""
         source, options, architecture = request.source, request.options, request.architecture
         compiler = nvrtc()

@@ -20,6 +20,7 @@ from protocol.diagnostics import Diagnostic, Severity, Span
 from protocol.kernel import CompiledKernel, Entry
 from protocol.run import CompileRequest
 from protocol.source import Options
+from protocol.translation import Translation
 
 _TARGET = re.compile(r"sm_(\d+)([af]?)$")
 _QUOTED = re.compile(r"'([^']+)'")
@@ -40,7 +41,7 @@ class Ptx:
     def prewarm(self) -> None:
         newest_version()
 
-    def compile(self, request: CompileRequest) -> Compiled:
+    def compile(self, request: CompileRequest, translation: Translation | None = None) -> Compiled:
         """Assembles the module for one architecture, as the driver would do."""
         source, architecture = request.source, request.architecture
         text = SourceText(source.text, source.file_name)

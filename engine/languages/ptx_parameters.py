@@ -64,6 +64,12 @@ def describe(entry: Function, layout: CubinEntry) -> tuple[Described, ...] | Non
     )
 
 
+def read_only(entry: Function, position: int) -> bool:
+    """Whether the code never writes through the parameter at a position."""
+    use = _uses(entry)[entry.parameters[position].name]
+    return not use.writes and not use.escapes
+
+
 def _names(entry: Function) -> list[str]:
     """As written, without the name of the kernel that compilers put before; names that no request can hold go."""
     names: list[str] = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,13 +40,19 @@ class Match:
     parameter: Parameter
     argument: Argument
     position: int
+    buffer: Buffer | None = None
+    """As declared, where the argument is one."""
 
 
 def match_arguments(
     entry: Entry, arguments: Sequence[Argument], buffers: Mapping[str, Buffer], step: str
 ) -> tuple[tuple[Match, ...], list[Diagnostic]]:
     """One argument a parameter, by name where all are named, and what is wrong with them."""
-    matches, found = _paired(entry, arguments, step)
+    paired, found = _paired(entry, arguments, step)
+    matches = tuple(
+        replace(match, buffer=buffers[match.argument.buffer]) if isinstance(match.argument, BufferArgument) else match
+        for match in paired
+    )
     for match in matches:
         found += _checked(match, buffers, f"{step}.arguments.{match.position}")
     return matches, found
@@ -93,6 +101,8 @@ def _by_name(
 
 def _checked(match: Match, buffers: Mapping[str, Buffer], field: str) -> list[Diagnostic]:
     parameter, argument = match.parameter, match.argument
+    if parameter.dimensions:
+        return _array(match, field)
     if isinstance(argument, BufferArgument | NullArgument):
         if parameter.kind == "pointer" or (parameter.kind == "unknown" and parameter.bytes == 8):
             return _pointer(parameter, buffers[argument.buffer], field) if isinstance(argument, BufferArgument) else []
@@ -112,6 +122,18 @@ def _checked(match: Match, buffers: Mapping[str, Buffer], field: str) -> list[Di
         message = f"{parameter.name} is a {parameter.type} of {parameter.bytes} bytes, but {size} are given"
         return [_message("error", "struct-size", message, field, "Give every byte, padding included, as two digits.")]
     message = f"{parameter.name} is {_described(parameter)}, but {_GIVEN[argument.kind]} is given"
+    return [_message("error", "argument-type", message, field, _wanted(parameter))]
+
+
+def _array(match: Match, field: str) -> list[Diagnostic]:
+    """An array with its shape: compiled for one element type and number of axes."""
+    parameter, buffer = match.parameter, match.buffer
+    if buffer is not None and (buffer.dtype, len(buffer.shape)) == (parameter.dtype, parameter.dimensions):
+        return []
+    given = _GIVEN[match.argument.kind]
+    if buffer is not None:
+        given = f"{buffer.name}, {buffer.dtype}[{', '.join(map(str, buffer.shape))}],"
+    message = f"{parameter.name} is {_described(parameter)}, but {given} is given"
     return [_message("error", "argument-type", message, field, _wanted(parameter))]
 
 
@@ -162,10 +184,21 @@ def _vector(parameter: Parameter, argument: VectorArgument, field: str) -> list[
     return [_message("error", "argument-dtype", message, field, _wanted(parameter))]
 
 
+def argument_pieces(match: Match, address: Callable[[str], int]) -> Iterator[bytes]:
+    """The bytes of an argument for each of the kernel's own parameters that carry it; usually one."""
+    data, start = argument_bytes(match, address), 0
+    for size in match.parameter.pieces or (len(data),):
+        yield data[start : start + size]
+        start += size
+
+
 def argument_bytes(match: Match, address: Callable[[str], int]) -> bytes:
     """The bytes of one parameter; `address` gives a buffer's. Call it only where no error was found."""
     parameter, argument = match.parameter, match.argument
     match argument:
+        case BufferArgument() if parameter.dimensions:
+            assert match.buffer is not None
+            return _array_words(match.buffer, address(argument.buffer))
         case BufferArgument():
             return address(argument.buffer).to_bytes(8, "little")
         case NullArgument():
@@ -179,6 +212,13 @@ def argument_bytes(match: Match, address: Callable[[str], int]) -> bytes:
         case VectorArgument():
             packed = b"".join(_number_bytes(value, argument.dtype) for value in argument.values)
             return packed.ljust(parameter.bytes, b"\0")
+
+
+def _array_words(buffer: Buffer, address: int) -> bytes:
+    """An array as Numba passes it: no owner, no parent, elements, their bytes, the address, shape and strides."""
+    item = ITEM_BYTES[buffer.dtype]
+    strides = [item * math.prod(buffer.shape[axis + 1 :]) for axis in range(len(buffer.shape))]
+    return struct.pack(f"<{5 + 2 * len(strides)}Q", 0, 0, buffer.elements, item, address, *buffer.shape, *strides)
 
 
 def _number_bytes(value: bool | int | float | str, dtype: str) -> bytes:
@@ -201,6 +241,8 @@ def _size(argument: Argument) -> int:
 
 
 def _described(parameter: Parameter) -> str:
+    if parameter.dimensions:
+        return f"an array {parameter.type}"
     if parameter.kind == "pointer":
         return f"a pointer ({parameter.type})"
     if parameter.kind == "vector":
@@ -215,6 +257,9 @@ def _described(parameter: Parameter) -> str:
 
 
 def _wanted(parameter: Parameter) -> str:
+    if parameter.dimensions:
+        axes = "one axis" if parameter.dimensions == 1 else f"{parameter.dimensions} axes"
+        return f"Give a buffer of {parameter.dtype} with {axes}."
     if parameter.kind == "pointer":
         return f"Give a buffer{f' of {parameter.dtype}' if parameter.dtype else ''}, or null."
     if parameter.kind == "vector":

@@ -14,6 +14,7 @@ from protocol.dtypes import read_number
 from protocol.kernel import CompiledKernel, Entry
 from protocol.launch import Fill, Launch, Swap, dim3, resolve_grid, walk
 from protocol.run import Instrument, RunRequest
+from protocol.specialise import SPECIALISING, specialisation
 
 Extents = tuple[int, int, int]
 
@@ -59,7 +60,8 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
                 )
         if not isinstance(step, Launch):
             continue
-        entry = find_entry(kernel, step.entry, path)
+        types = specialisation(step, buffers).arguments if kernel.language in SPECIALISING else None
+        entry = find_entry(kernel, step.entry, path, types)
         if isinstance(entry, Diagnostic):
             found.append(entry)
             continue
