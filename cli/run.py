@@ -125,7 +125,11 @@ def run(
             request = request.model_copy(update={"architecture": chosen.gpu.architecture})
         request = extended(request, additions)
         with opened(chosen.gpu, request.source.language) as local:
-            raise typer.Exit(_perform(local, request, f"{example}.cu", chosen.name, kept, as_json))
+            raise typer.Exit(
+                _perform(
+                    local, request, f"{example}{Path(request.source.file_name).suffix}", chosen.name, kept, as_json
+                )
+            )
     if file is None:
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
 

@@ -10,12 +10,8 @@ from engine.devices.architectures import Gpu
 from engine.devices.device import Device, DeviceBuffer, DeviceLost, LaunchReport, Repeated
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission, PrintedBatches
-<<<<<<< HEAD
 from engine.film import Filming
-from engine.launching.arguments import argument_bytes
-=======
 from engine.launching.arguments import argument_pieces
->>>>>>> 6d96bad (wip)
 from engine.launching.plan import Plan, PlannedLaunch
 from engine.values.initialise import initial_array
 from protocol.arguments import Full

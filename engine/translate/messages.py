@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from collections.abc import Iterator
@@ -77,7 +78,8 @@ def explained(error: Exception, function: Any, file_name: str) -> list[Diagnosti
     raw = str(error)
     places = [*_places(error, raw, file_name)]
     message, help_text, notes = _words(error, raw)
-    line = places[0] if places else int(function.__code__.co_firstlineno)
+    start = int(function.__code__.co_firstlineno)
+    line = _first_with(raw, start, file_name) or (places[0] if places else start)
     undefined = _NAME.search(raw)
     span = _span(file_name, line)
     if undefined:
@@ -193,6 +195,15 @@ def _member(item: object, name: str) -> object:
         return getattr(item, name, None)
     except Exception:
         return None
+
+
+def _first_with(raw: str, start: int, file_name: str) -> int | None:
+    """The line of a with statement, where Numba complains of one: it names none."""
+    if "(context manager)" not in raw:
+        return None
+    tree = ast.parse("".join(linecache.getlines(file_name)))
+    found = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.With) and node.lineno > start]
+    return min(found, default=None)
 
 
 def _defined(name: str, function: Any, file_name: str, fallback: Span) -> Span:
