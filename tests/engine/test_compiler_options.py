@@ -119,7 +119,7 @@ def test_header_compiles(header: str) -> None:
 
 
 def test_names_of_languages_and_toolchain() -> None:
-    assert [item.name for item in LANGUAGES] == ["cuda-c++", "ptx"]
+    assert [item.name for item in LANGUAGES] == ["cuda-c++", "ptx", "numba"]
     assert toolchain() == "NVRTC {}.{}".format(*nvrtc().version) == "NVRTC 13.0"
     assert len(include_folders()) == 2
     with pytest.raises(KeyError):
