@@ -12,7 +12,7 @@ from emulator.syntax.nodes import Instruction, Label
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _ORDERED = _STRONG | {"release"}
 _EFFECTS = frozenset({"st", "red", "atom", "call", "cp", "copy"})
-_PAUSES = frozenset({"membar", "fence", "nanosleep"})
+_FENCES = frozenset({"membar", "fence"})
 # Spaces that no other block sees.
 _CONSTANT = frozenset({"nc", "local", "const", "param", "param::entry", "param::func"})
 _PRIVATE = frozenset({"shared", "shared::cta"}) | _CONSTANT
@@ -30,11 +30,7 @@ def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
             return True
     return any(
         _may_spin(graph, body, _watches_memory)
-        or (
-            _has(graph, body, _PAUSES)
-            and not _meets(graph, body)
-            and _may_spin(graph, body, _rereads(graph, body, _CONSTANT))
-        )
+        or (not _meets(graph, body) and _may_spin(graph, body, _rereads(graph, body, _CONSTANT)))
         for body in _loops(graph)
     )
 
@@ -48,12 +44,14 @@ def waits_for_blocks(graph: Graph) -> bool:
     if any(is_cluster_barrier(item) or item.opcode == "mapa" for b in graph.order for item in _items(graph, b)):
         return True
     for body in _loops(graph):
-        meets = _meets(graph, body)
-        if meets and any(_watches_other_blocks(item) for block in body for item in _items(graph, block)):
-            return True
-        if _may_spin(graph, body, _watches_other_blocks):
-            return True
-        if (meets or _has(graph, body, _PAUSES)) and _may_spin(graph, body, _rereads(graph, body, _PRIVATE)):
+        rereads = _rereads(graph, body, _PRIVATE)
+        watched = [
+            item
+            for block in body
+            for item in _items(graph, block)
+            if rereads(item) or (_watches_memory(item) and _PRIVATE.isdisjoint(item.modifiers))
+        ]
+        if watched and (_meets(graph, body) or _may_spin(graph, body, watched.__contains__)):
             return True
     return False
 
@@ -136,12 +134,14 @@ def _meets(graph: Graph, body: set[int]) -> bool:
 def _rereads(graph: Graph, body: set[int], outside: frozenset[str]) -> Callable[[Instruction], bool]:
     """Tells the plain loads of a loop that read one and the same place every time round, outside some spaces.
 
-    A compiler leaves them there for a reason, such as a fence or a barrier that others may have written behind.
+    Only where a fence stands in the loop: without one the hardware may answer from a cache for ever, and kernels hang.
     """
-    changing = {name for block in body for item in _items(graph, block) for name in definitions(item)}
+    items = [item for block in body for item in _items(graph, block)]
+    fenced = any(item.opcode in _FENCES for item in items)
+    changing = {name for item in items for name in definitions(item)}
 
     def test(item: Instruction) -> bool:
-        return item.opcode == "ld" and outside.isdisjoint(item.modifiers) and changing.isdisjoint(uses(item))
+        return fenced and item.opcode == "ld" and outside.isdisjoint(item.modifiers) and changing.isdisjoint(uses(item))
 
     return test
 
@@ -177,7 +177,3 @@ def _watches_memory(item: Instruction) -> bool:
     if item.opcode == "mbarrier":
         return not _WAITS.isdisjoint(item.modifiers)
     return item.opcode == "ld" and not _STRONG.isdisjoint(item.modifiers)
-
-
-def _watches_other_blocks(item: Instruction) -> bool:
-    return _watches_memory(item) and _PRIVATE.isdisjoint(item.modifiers)

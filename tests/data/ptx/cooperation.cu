@@ -104,14 +104,17 @@ extern "C" __global__ void polled_barrier(int *out, unsigned *count) {
     out[blockIdx.x * blockDim.x + threadIdx.x] = seen;
 }
 
-// A flag that is read again, without volatile, because a fence or a pause stands in the loop.
+// A flag that is read again, without volatile, because a fence stands in the loop.
 extern "C" __global__ void plain_flag(int *flag, int *out) {
     if (blockIdx.x == gridDim.x - 1) {
         if (threadIdx.x == 0) atomicExch(flag, 7);
         __syncthreads();
     } else {
         if (threadIdx.x == 0)
-            while (*flag == 0) __nanosleep(100);
+            while (*flag == 0) {
+                __nanosleep(100);
+                __threadfence();
+            }
         __syncthreads();
         while (*flag != 7) __threadfence();
     }
