@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli.run import Argument
-from cli.source_options import Arch, DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import (
+    Arch,
+    Cluster,
+    Cooperative,
+    DefaultDevice,
+    Defines,
+    Entry,
+    FastMath,
+    Language,
+    MaxRegisters,
+    NoFmad,
+    Std,
+)
 from cli.usage import Refused
 
 if TYPE_CHECKING:
@@ -25,6 +37,8 @@ def export(
     ] = None,
     block: Annotated[str | None, typer.Option(help="Threads: 256 or 16,16, as for run.", show_default=False)] = None,
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
+    cooperative: Cooperative = False,
+    cluster: Cluster = None,
     entry: Entry = "",
     language: Language = "",
     arch: Arch = "sm_90",
@@ -79,7 +93,7 @@ def export(
             language=language,
         )
         kernels = _compiled(local, compilation, shown)
-        typed = Typed(given, entry, grid, block, shared, load_uploads(local, given))
+        typed = Typed(given, entry, grid, block, shared, cooperative, cluster, load_uploads(local, given))
         request = plan(compilation, choose_entry(kernels, entry), typed, "auto")
         _write(local, request, kernels, form, "", output)
 

@@ -25,6 +25,8 @@ class Typed:
     grid: str | None = None
     block: str | None = None
     shared: int = 0
+    cooperative: bool = False
+    cluster: str | None = None
     uploads: dict[str, "NpyFile"] = field(default_factory=dict)
 
 
@@ -79,6 +81,8 @@ def plan(compile_request: CompileRequest, entry: Entry, typed: Typed, device: st
                     "grid": _grid(typed.grid, target, vectors),
                     "block": extents(typed.block, "--block") if typed.block else _block(target, entry, vectors),
                     "dynamic_shared_bytes": typed.shared,
+                    "cooperative": typed.cooperative,
+                    "cluster": extents(typed.cluster, "--cluster") if typed.cluster else None,
                 },
                 "arguments": [_argument(parameter, given[parameter.name]) for parameter in entry.parameters],
             }
@@ -105,6 +109,8 @@ NAMES = (
     ("steps.0.config.grid", "--grid"),
     ("steps.0.config.block", "--block"),
     ("steps.0.config.dynamic_shared_bytes", "--shared"),
+    ("steps.0.config.cooperative", "--cooperative"),
+    ("steps.0.config.cluster", "--cluster"),
     ("steps.0.entry", "--entry"),
     ("buffers", "--arg"),
     ("device", "--device"),

@@ -61,6 +61,8 @@ class Live:
 def launch_line(event: Launched) -> str:
     """Such as: saxpy · grid 4096 × block 256 · PTX emulator (2 threads)."""
     shared = f" · {event.dynamic_shared_bytes:,} B dynamic shared" if event.dynamic_shared_bytes else ""
+    shared += f" · clusters of {_extents(event.cluster)}" if event.cluster else ""
+    shared += " · cooperative" if event.cooperative else ""
     return (
         f"{plain(event.entry)} · grid {_extents(event.grid)} × block {_extents(event.block)}{shared} · "
         f"{plain(event.device_name)}"
@@ -244,7 +246,18 @@ def resource_lines(entry: Entry) -> list[str]:
         f"{resources.local_bytes} B stack a thread · {spills}",
         f"  {resources.constant_bytes} B constant · {barriers} · "
         f"at most {resources.max_threads_per_block} threads a block",
+        *_together(entry),
     ]
+
+
+def _together(entry: Entry) -> list[str]:
+    """What the kernel asks of its blocks together; nothing of most kernels."""
+    parts = ["grid.sync(): needs a cooperative launch"] if entry.synchronises_grid else []
+    if entry.cluster is not None:
+        parts.append(f"clusters of {_extents(entry.cluster)} blocks")
+    elif entry.uses_clusters:
+        parts.append("clusters, whose size the launch gives")
+    return [f"  {' · '.join(parts)}"] if parts else []
 
 
 def timed_total(timings: Sequence[Timed], stage: str) -> float:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.source_options import DefaultDevice, Defines, Entry, FastMath, Language, MaxRegisters, NoFmad, Std
+from cli.source_options import (
+    Cluster,
+    Cooperative,
+    DefaultDevice,
+    Defines,
+    Entry,
+    FastMath,
+    Language,
+    MaxRegisters,
+    NoFmad,
+    Std,
+)
 from cli.usage import Refused, did_you_mean
 
 if TYPE_CHECKING:
@@ -78,6 +89,8 @@ def run(
         str | None, typer.Option(help="Threads: 256 or 16,16 (the default follows the shape).", show_default=False)
     ] = None,
     shared: Annotated[int, typer.Option(help="Dynamic shared memory, bytes a block.", min=0)] = 0,
+    cooperative: Cooperative = False,
+    cluster: Cluster = None,
     entry: Entry = "",
     language: Language = "",
     arch: RunArch = "",
@@ -118,7 +131,7 @@ def run(
     chosen = resolve(device)
     kept = save_targets(save, save_film)
     if example is not None:
-        if file is not None or argument or grid or block or shared or entry:
+        if file is not None or argument or grid or block or shared or cooperative or cluster or entry:
             raise Refused("--example brings its own source, launch and arguments: leave those out")
         request = example_request(example)
         if chosen.gpu is not None:
@@ -160,7 +173,7 @@ def run(
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))
         uploads = load_uploads(local, given)
-        typed = Typed(given, entry, grid, block, shared, uploads)
+        typed = Typed(given, entry, grid, block, shared, cooperative, cluster, uploads)
         kernel = choose_entry(report.entries, entry)
         request = plan(compilation, kernel, typed, chosen.name)
         seconds = 0.0 if report.cached else report.seconds

@@ -30,6 +30,11 @@ Entry = Annotated[
     str, typer.Option("--entry", help="The kernel, or a template instantiation: 'scale<float>'.", show_default=False)
 ]
 
+Cooperative = Annotated[bool, typer.Option("--cooperative", help="All blocks resident together, for grid.sync().")]
+Cluster = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="BLOCKS", help="Blocks of a cluster: 4 or 2,2 (sm_90 on).", show_default=False),
+]
 Language = Annotated[
     str,
     typer.Option("--language", "-x", help="cuda-c++, ptx or numba (default: by the file's name).", show_default=False),

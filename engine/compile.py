@@ -8,6 +8,7 @@ from engine.devices import DeviceRefusal, device_type
 from engine.emission import Emission
 from engine.inspection import occupancy_artifact
 from engine.languages import language
+from engine.languages.cooperation import with_cooperation
 from engine.launching.plan import Plan, plan
 from engine.launching.shapes import plan_shapes
 from protocol.diagnostics import Diagnostic
@@ -50,9 +51,10 @@ def _compile(job: CompileJob, emission: Emission) -> CompiledKernel | None:
     emission.diagnosed(_in_the_run(item, job) for item in compiled.diagnostics)
     if compiled.kernel is None:
         return None
-    emission.artifact("kernel", compiled.kernel.model_dump_json().encode())
+    kernel = with_cooperation(compiled.kernel)
+    emission.artifact("kernel", kernel.model_dump_json().encode())
     emission.artifact("cubin", compiled.cubin)
-    return compiled.kernel
+    return kernel
 
 
 def _absent(name: str) -> Diagnostic:

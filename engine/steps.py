@@ -168,6 +168,8 @@ class StepRunner:
             grid=launch.grid,
             block=launch.block,
             dynamic_shared_bytes=launch.dynamic_shared_bytes,
+            cooperative=launch.cooperative,
+            cluster=launch.cluster,
             device=self.device.kind,
             device_name=self.device.name,
             occupancy=computed.model_copy(update={"driver_blocks_per_sm": held.blocks_per_sm}) if held else computed,

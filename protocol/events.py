@@ -57,6 +57,8 @@ class Launched(Model):
     grid: Coordinates
     block: Coordinates
     dynamic_shared_bytes: Bytes
+    cooperative: bool = False
+    cluster: Coordinates | None = None
     device: DeviceKind
     device_name: str
     occupancy: Occupancy | None = None

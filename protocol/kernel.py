@@ -75,6 +75,12 @@ class Entry(Model):
     resources: Resources
     line: int | None = None
     """Where it is defined in the user's source."""
+    synchronises_grid: bool = False
+    """It asks for the grid's own barrier, which only a cooperative launch has."""
+    uses_clusters: bool = False
+    """It reads registers, or uses barriers or shared memory, of thread block clusters."""
+    cluster: tuple[int, int, int] | None = None
+    """Blocks of its clusters, where __cluster_dims__ fixes them."""
     compiled: bool = True
     """False: it is compiled once a launch gives the types of its arguments. Types may be missing then, and
     resources are zeros."""

@@ -35,6 +35,10 @@ class LaunchConfig(Model):
     grid: Dim3 | Cover
     block: Dim3
     dynamic_shared_bytes: Bytes = 0
+    cooperative: bool = False
+    """All blocks are resident together, so that the kernel may use cooperative_groups::this_grid().sync()."""
+    cluster: Dim3 | None = None
+    """Blocks of a thread block cluster (sm_90 and later), where the kernel does not fix it by __cluster_dims__."""
 
 
 class Launch(Model):

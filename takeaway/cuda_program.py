@@ -165,6 +165,10 @@ def _film_saved(program: Program) -> list[str]:
     return ["if (filming)", "    host_side::write_npy(choices.save, film);", "filming = false;"]
 
 
+_PORTABLE_CLUSTER = 8
+"""Blocks of a cluster that need no opting in (CUDA C++ Programming Guide, Thread Block Clusters)."""
+
+
 class _Steps:
     """Writes the steps, and remembers which kernels need more shared memory."""
 
@@ -213,6 +217,8 @@ class _Steps:
 
     def _launch(self, launch: ResolvedLaunch) -> list[str]:
         name = _callable(launch.entry)
+        if launch.cooperative or launch.cluster is not None:
+            return self._launch_together(launch, name)
         if launch.opts_in:
             self._shared[name] = max(self._shared.get(name, 0), launch.dynamic_shared_bytes)
         grid, block = (f"dim3({', '.join(map(str, extents))})" for extents in (launch.grid, launch.block))
@@ -226,6 +232,31 @@ class _Steps:
                 end = ");" if position == last else ","
                 lines.append(f"    {_argument(parameter, argument)}{end}  // {parameter.type} {parameter.name}")
         return [*lines, "HOST_CHECK(cudaGetLastError());"]
+
+    def _launch_together(self, launch: ResolvedLaunch, name: str) -> list[str]:
+        """A launch with attributes, which has a call of its own; its arguments are those of the kernel's types."""
+        if launch.opts_in:
+            self._shared[name] = max(self._shared.get(name, 0), launch.dynamic_shared_bytes)
+        lines = ["{", "    cudaLaunchConfig_t config = {};"]
+        for field, extents in (("gridDim", launch.grid), ("blockDim", launch.block)):
+            lines.append(f"    config.{field} = dim3({', '.join(map(str, extents))});")
+        lines.append(f"    config.dynamicSmemBytes = {launch.dynamic_shared_bytes};")
+        attributes = []
+        if launch.cooperative:
+            attributes.append(("Cooperative", "cooperative = 1"))
+        if launch.cluster is not None:
+            x, y, z = launch.cluster
+            attributes.append(("ClusterDimension", f"clusterDim = {{{x}, {y}, {z}}}"))
+            if x * y * z > _PORTABLE_CLUSTER:
+                attribute = "cudaFuncAttributeNonPortableClusterSizeAllowed"
+                lines.append(f"    HOST_CHECK(cudaFuncSetAttribute({name}, {attribute}, 1));")
+        lines.append(f"    cudaLaunchAttribute attributes[{len(attributes)}] = {{}};")
+        for index, (identifier, value) in enumerate(attributes):
+            lines.append(f"    attributes[{index}].id = cudaLaunchAttribute{identifier};")
+            lines.append(f"    attributes[{index}].val.{value};")
+        lines += ["    config.attrs = attributes;", f"    config.numAttrs = {len(attributes)};"]
+        given = ", ".join([f"&config, {name}", *(_argument(*pair) for pair in launch.arguments)])
+        return [*lines, f"    HOST_CHECK(cudaLaunchKernelEx({given}));", "}"]
 
 
 def _callable(entry: Entry) -> str:

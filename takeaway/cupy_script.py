@@ -21,7 +21,7 @@ from protocol.launch import Fill, Launch, Repeat, Step, Swap, count_launches
 from protocol.source import Options
 from takeaway.cupy_initial import HELPERS, NEEDS, initial, scalar, stored
 from takeaway.numbers import number_bytes
-from takeaway.program import Program, ResolvedLaunch
+from takeaway.program import NotExportable, Program, ResolvedLaunch
 from takeaway.templates import fill_template, fragment
 
 _CONSTANT = re.compile(r"\b(INFINITY|NAN|HUGE_VALF?|M_[A-Z0-9_]+)\b")
@@ -39,6 +39,12 @@ def cupy_script(program: Program, file_name: str) -> str:
         shaped = "None" if expression is None else f"{expression}.reshape({buffer.shape})"
         starts.append(f'        "{buffer.name}": {shaped},')
         kinds.append(f'    "{buffer.name}": ("{buffer.dtype}", {buffer.shape}, {buffer.role != "in"}),')
+    for path, launch in program.launches.items():
+        if launch.cluster is not None:
+            message = (
+                "CuPy launches no clusters of its own: fix them in the source by __cluster_dims__, or export CUDA C++"
+            )
+            raise NotExportable(f"{path}.config.cluster", message)
     steps = _Steps(program)
     body = steps.lines(program.steps, "steps", 1)
     expressions = sorted({kernel_name(entry) for entry in steps.entries if by_expression(entry)})
@@ -51,7 +57,7 @@ def cupy_script(program: Program, file_name: str) -> str:
         SOURCE=python_text(program.request.source.text),
         OPTIONS=python_list(cupy_options(program.request.options, program.request.source.text)),
         EXPRESSIONS=python_list(expressions),
-        COMPILE="\n".join(_compiling(headers, steps.kernels())),
+        COMPILE="\n".join(_compiling(headers, steps.kernels(), steps.cooperative)),
         HEADERS=_header_texts(headers),
         TEMPFILE="import tempfile\n" if headers else "",
         KINDS="\n".join(kinds),
@@ -123,9 +129,12 @@ def _header_texts(headers: dict[str, str]) -> str:
     return f"{told}\nHEADERS = {{\n{texts}}}\n\n"
 
 
-def _compiling(headers: dict[str, str], kernels: Sequence[str]) -> list[str]:
+def _compiling(headers: dict[str, str], kernels: Sequence[str], cooperative: bool) -> list[str]:
     """Statements that compile the module and look its kernels up, which is when CuPy compiles."""
     common = 'code=SOURCE, backend="nvrtc", name_expressions=NAME_EXPRESSIONS'
+    if cooperative:
+        # Of the module: CuPy launches all its kernels so.
+        common += ", enable_cooperative_groups=True"
     if not headers:
         return [f"    module = cupy.RawModule({common}, options=OPTIONS)", *kernels]
     return [
@@ -179,6 +188,7 @@ class _Steps:
         self._program = program
         self._dtypes = {buffer.name: buffer.dtype for buffer in program.buffers}
         self.entries: list[Entry] = []
+        self.cooperative = False
         self._shared: dict[str, int] = {}
 
     def lines(self, steps: Sequence[Step], path: str, depth: int) -> list[str]:
@@ -221,6 +231,7 @@ class _Steps:
     def _launch(self, launch: ResolvedLaunch) -> str:
         name = kernel_name(launch.entry)
         self.entries.append(launch.entry)
+        self.cooperative |= launch.cooperative
         if launch.opts_in:
             self._shared[name] = max(self._shared.get(name, 0), launch.dynamic_shared_bytes)
         shared = f", shared_mem={launch.dynamic_shared_bytes}" if launch.dynamic_shared_bytes else ""

@@ -34,6 +34,9 @@ class ResolvedLaunch:
     grid: Extents
     block: Extents
     dynamic_shared_bytes: int
+    cooperative: bool
+    cluster: Extents | None
+    """Blocks of a cluster, where the kernel does not fix them itself."""
     arguments: tuple[tuple[Parameter, Argument], ...]
 
     @property
@@ -97,6 +100,8 @@ def resolve(request: RunRequest, entries: Sequence[Entry], title: str) -> Progra
                 grid=grid,
                 block=block,
                 dynamic_shared_bytes=step.config.dynamic_shared_bytes,
+                cooperative=step.config.cooperative,
+                cluster=dim3(step.config.cluster) if step.config.cluster and entry.cluster is None else None,
                 arguments=_arguments(entry, step.arguments, f"{path}.arguments"),
             )
     return Program(request, launches, title)

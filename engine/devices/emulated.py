@@ -11,6 +11,7 @@ import emulator
 from emulator import CompiledEntry, CompileProblems, Loaded, Memory
 from engine.devices.device import DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, refusal
+from engine.devices.occupancy import resident_blocks
 from engine.languages.source_text import SourceText
 from engine.values.dtypes import Array, numpy_dtype
 from protocol.diagnostics import Diagnostic
@@ -57,8 +58,9 @@ class EmulatedDevice:
     kind: DeviceKind = "emulator"
     clock: Literal["wall", "gpu-events"] = "wall"
 
-    def __init__(self, memory: Memory, code: Mapping[str, CompiledEntry], source: Source) -> None:
+    def __init__(self, memory: Memory, code: Mapping[str, CompiledEntry], source: Source, architecture: str) -> None:
         self._memory = memory
+        self._architecture = architecture
         self._code = code
         self._loaded: dict[str, Loaded] = {}
         self._source = SourceText(source.text, source.file_name)
@@ -106,8 +108,14 @@ class EmulatedDevice:
             if name.startswith("object:")
         }
         variables = {(entry.module_key, item.name): item.size for entry in code.values() for item in entry.variables}
-        sizes = [*variables.values(), *(buffer.bytes for buffer in request.run.buffers)]
-        return cls(Memory(sum(size + _PADDING for size in sizes) + HEAP_BYTES), code, request.run.source)
+        # The last is of the grid's own barrier.
+        sizes = [_PADDING, *variables.values(), *(buffer.bytes for buffer in request.run.buffers)]
+        return cls(
+            Memory(sum(size + _PADDING for size in sizes) + HEAP_BYTES),
+            code,
+            request.run.source,
+            request.kernel.architecture,
+        )
 
     def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> EmulatedBuffer:
         fill = _UNINITIALISED if values is None else None
@@ -134,6 +142,9 @@ class EmulatedDevice:
     ) -> LaunchReport:
         key = object_key(launch.entry.name, launch.block)
         entry = self._code[key]
+        resident = resident_blocks(
+            self._architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
+        )
         if key not in self._loaded:
             self._loaded[key] = Loaded(entry)
         outcome = emulator.launch(
@@ -146,6 +157,9 @@ class EmulatedDevice:
             threads=self._threads,
             on_print=on_print,
             loaded=self._loaded[key],
+            cooperative=launch.cooperative,
+            cluster=launch.cluster,
+            resident_blocks=max(1, resident),
         )
         timed_out = outcome.fault is not None and outcome.fault.kind == TIMEOUT
         allocations = {label: replace(item, name=names[item.name]) for label, item in self._buffers.items()}
@@ -156,7 +170,10 @@ class EmulatedDevice:
         found = [told(item, fatal=False) for item in outcome.findings]
         if outcome.fault is not None and not timed_out:
             found.append(told(outcome.fault, fatal=True))
-        return LaunchReport(outcome.seconds, tuple(found), dict(outcome.counters), timed_out)
+        notes = []
+        if timed_out and outcome.fault is not None and outcome.fault.note:
+            notes.append(_told_of_waiting(outcome.fault.note, launch.step))
+        return LaunchReport(outcome.seconds, tuple(found), dict(outcome.counters), timed_out, diagnostics=tuple(notes))
 
     def close(self) -> None:
         """The arena ends with the process: views of it may still be in use."""
@@ -165,6 +182,12 @@ class EmulatedDevice:
 def _in(own: str, problem: emulator.Problem) -> emulator.Problem:
     """A problem of PTX that is the user's own source stands at its line of that."""
     return replace(problem, source=emulator.SourceLocation(own, max(problem.ptx_line, 1)))
+
+
+def _told_of_waiting(note: str, step: str) -> Diagnostic:
+    return Diagnostic(
+        severity="warning", message=note, origin="emulator", code="resident-blocks", field=f"{step}.config.grid"
+    )
 
 
 def _shown(refused: Sequence[Diagnostic]) -> list[Diagnostic]:

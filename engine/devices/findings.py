@@ -22,6 +22,8 @@ _CLASSES: dict[str, FindingClass] = {
     "bad-function-pointer": "memory",
     "stack-overflow": "memory",
     "trap": "trap",
+    "not-cooperative": "synchronisation",
+    "ended-block": "memory",
     "unsupported": "trap",
     "assert": "assert",
     "illegal-barrier": "synchronisation",
@@ -135,6 +137,10 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
             return f"{who} {COMPILER_TRAP}"
         case "trap":
             return f"{who} executed a trap."
+        case "not-cooperative":
+            return (
+                f"{who} met grid.sync(), which needs a cooperative launch, and this launch is not: make it cooperative."
+            )
         case "assert":
             return f"{who}: {fault.message}."
         case "illegal-barrier":

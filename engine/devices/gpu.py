@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from engine.devices import gpu_errors, gpu_timing
 from engine.devices.device import DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
 from engine.devices.gpu_buffer import GpuBuffer
+from engine.devices.gpu_launch import AttributedLaunch
 from engine.devices.gpu_repeat import Repetition
 from engine.devices.gpu_streams import DriverStreams
 from engine.languages.cubin import variables
@@ -67,6 +68,7 @@ class Card:
     driver: Any
     runtime: Any
     streams: DriverStreams
+    attributed: AttributedLaunch
     name: str
     architecture: str
     sm_count: int
@@ -109,6 +111,7 @@ def _attached() -> Card:
         driver=driver,
         runtime=runtime,
         streams=DriverStreams(),
+        attributed=AttributedLaunch(),
         name=facts["name"].decode(errors="replace"),
         architecture=f"sm_{facts['major']}{facts['minor']}",
         sm_count=facts["multiProcessorCount"],
@@ -269,7 +272,8 @@ class GpuDevice:
         if fault == gpu_errors.NOT_READY:
             return LaunchReport(time.perf_counter() - begin, timed_out=True, lost=True, diagnostics=notes)
         if fault is not None:
-            found = gpu_errors.finding(fault, launch.step, self._said, self.source)
+            unmet = launch.entry.synchronises_grid and not launch.cooperative
+            found = gpu_errors.finding(fault, launch.step, self._said, self.source, unmet)
             return LaunchReport(time.perf_counter() - begin, (found,), lost=True, diagnostics=notes)
         if not sole:
             return LaunchReport(seconds, diagnostics=notes)
@@ -331,11 +335,16 @@ class GpuDevice:
         values = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in arguments]
         pointers = (ctypes.c_void_p * max(len(values), 1))(*(ctypes.addressof(value) for value in values))
         card.runtime.eventRecord(card.start, _STREAM)
-        card.driver.launchKernel(
-            *(function, *launch.grid, *launch.block, launch.dynamic_shared_bytes, _STREAM),
-            ctypes.addressof(pointers) if values else 0,
-            0,
-        )
+        given = ctypes.addressof(pointers) if values else 0
+        # A kernel that fixes its clusters itself is launched without.
+        cluster = None if launch.entry.cluster is not None else launch.cluster
+        if launch.cooperative or cluster is not None:
+            how = (launch.grid, launch.block, launch.dynamic_shared_bytes, given, launch.cooperative, cluster)
+            if status := card.attributed.launch(function, *how):
+                raise card.driver.CUDADriverError(status)
+        else:
+            size = (*launch.grid, *launch.block, launch.dynamic_shared_bytes)
+            card.driver.launchKernel(function, *size, _STREAM, given, 0)
         card.runtime.eventRecord(card.stop, _STREAM)
 
     def _wait(self, end: float, on_print: Print | None) -> int:

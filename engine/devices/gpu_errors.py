@@ -12,7 +12,7 @@ from protocol.events import FindingClass, Found
 ASK_EMULATOR = "Run it on the emulator to see which."
 NO_RESULTS = "A GPU's memory cannot be read after that, so there are no results."
 
-OUT_OF_MEMORY, NOT_STARTED, NO_DEVICE, NO_BINARY, NOT_READY, ASSERTION = 2, 3, 100, 209, 600, 710
+OUT_OF_MEMORY, NOT_STARTED, NO_DEVICE, NO_BINARY, NOT_READY, ASSERTION, TRAP = 2, 3, 100, 209, 600, 710, 719
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ REFUSALS: dict[int, tuple[str, str]] = {
     500: ("no-kernel", "The compiled code holds no such kernel."),
     701: ("too-many-resources", "A block of this launch takes more registers or shared memory than the GPU has."),
     720: ("cooperative-launch", "The grid does not fit the GPU at once, which a cooperative launch needs."),
+    912: ("cluster-size", "The GPU cannot hold a cluster of this size, or the grid is no multiple of it."),
 }
 """Errors that refuse a call and change nothing: code and sentence of the diagnostic."""
 
@@ -73,14 +74,19 @@ _FAILED_ASSERTION = re.compile(
 )
 
 
-def finding(status: int, step: str, said: str, source: SourceText) -> Found:
-    """A fault of a kernel as an event. `said` is what the driver wrote to standard error meanwhile."""
+def finding(status: int, step: str, said: str, source: SourceText, lacks_barrier: bool = False) -> Found:
+    """A fault of a kernel as an event. `said` is what the driver wrote to standard error meanwhile.
+
+    `lacks_barrier`: the kernel uses the grid's barrier, and its launch is not cooperative.
+    """
     assertion = _FAILED_ASSERTION.search(said) if status == ASSERTION else None
     if assertion is not None:
         return _failed_assertion(assertion, step, source)
     unknown = Meaning("trap", f"cuda-{status}", f"The GPU stopped the kernel: CUDA error {status}.")
     meaning = FAULTS.get(status, unknown)
     message = f"{meaning.sentence} The GPU does not say which thread or line. {ASK_EMULATOR} {NO_RESULTS}"
+    if lacks_barrier and status == TRAP:
+        message = f"{meaning.sentence} The kernel uses grid.sync(): make the launch cooperative. {NO_RESULTS}"
     return Found.model_validate({"class": meaning.kind, "code": meaning.code, "message": message, "step": step})
 
 

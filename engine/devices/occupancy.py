@@ -16,6 +16,14 @@ LAUNCH_BOUNDS = "launch-bounds"
 """The limiter of a block size that __launch_bounds__ rules out."""
 
 
+def resident_blocks(
+    architecture: str, resources: Resources, grid: Sequence[int], block: Sequence[int], dynamic_shared_bytes: int
+) -> int:
+    """How many blocks of a launch the GPU that the architecture stands for holds at once."""
+    computed = occupancy(architecture, resources, grid, block, dynamic_shared_bytes)
+    return computed.blocks_per_sm * architectures()[architecture].gpu.sm_count
+
+
 def block_limits(
     limits: Limits, threads: int, registers: int, shared_bytes: int, barriers: int = 0
 ) -> tuple[OccupancyLimit, ...]:

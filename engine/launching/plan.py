@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.launching.arguments import Match, match_arguments
+from engine.launching.cooperation import check_cooperation, cluster_of
 from engine.launching.entries import find_entry
 from engine.launching.limits import check_limits
 from protocol.arguments import BufferArgument
@@ -29,6 +30,9 @@ class PlannedLaunch:
     block: Extents
     dynamic_shared_bytes: int
     matches: tuple[Match, ...]
+    cooperative: bool = False
+    cluster: Extents | None = None
+    """Blocks of a cluster, whether the kernel fixes them or the launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,16 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
             found.append(entry)
             continue
         grid, block = resolve_grid(step.config, run.buffers), dim3(step.config.block)
-        found += check_limits(entry, kernel.architecture, grid, block, step.config.dynamic_shared_bytes, path)
+        config, shared = step.config, step.config.dynamic_shared_bytes
+        limits = check_limits(entry, kernel.architecture, grid, block, shared, path)
+        if not any(item.severity == "error" for item in limits):
+            limits += check_cooperation(entry, kernel.architecture, grid, block, config, path)
+        found += limits
         matches, problems = match_arguments(entry, step.arguments, buffers, path)
         found += problems
-        launches[path] = PlannedLaunch(path, entry, grid, block, step.config.dynamic_shared_bytes, matches)
+        launches[path] = PlannedLaunch(
+            path, entry, grid, block, shared, matches, config.cooperative, cluster_of(entry, config)
+        )
     if not any(item.severity == "error" for item in found):
         found += _never_written(run, launches)
     return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))))
