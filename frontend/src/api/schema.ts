@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 f39f0536221637015c9aa8c7564adae2ff10aef303bcae1186618feb9aa99781
+// Made by `npm run types` from the protocol's models; sha256 73627d7eb3d2c47d459d587465863aa31d85c80d4d1dc7cf752edb7b788ee293
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -472,6 +472,15 @@ export interface components {
          */
         Entry: {
             /**
+             * Cluster
+             * @default null
+             */
+            cluster?: [
+                number,
+                number,
+                number
+            ] | null;
+            /**
              * Compiled
              * @default true
              */
@@ -492,10 +501,20 @@ export interface components {
             parameters?: components["schemas"]["Parameter"][];
             resources: components["schemas"]["Resources"];
             /**
+             * Synchronises Grid
+             * @default false
+             */
+            synchronises_grid?: boolean;
+            /**
              * Types
              * @default null
              */
             types?: components["schemas"]["ArgumentType"][] | null;
+            /**
+             * Uses Clusters
+             * @default false
+             */
+            uses_clusters?: boolean;
         };
         /**
          * EntryOccupancy
@@ -886,6 +905,16 @@ export interface components {
             /** Block */
             block: number[];
             /**
+             * Cluster
+             * @default null
+             */
+            cluster?: number[] | null;
+            /**
+             * Cooperative
+             * @default false
+             */
+            cooperative?: boolean;
+            /**
              * Dynamic Shared Bytes
              * @default 0
              */
@@ -904,6 +933,20 @@ export interface components {
                 number,
                 number
             ];
+            /**
+             * Cluster
+             * @default null
+             */
+            cluster?: [
+                number,
+                number,
+                number
+            ] | null;
+            /**
+             * Cooperative
+             * @default false
+             */
+            cooperative?: boolean;
             /**
              * Device
              * @enum {string}
@@ -1198,6 +1241,11 @@ export interface components {
             name: string;
             /** Offset */
             offset: number;
+            /**
+             * Pieces
+             * @default []
+             */
+            pieces?: number[];
             /** Type */
             type: string;
         };

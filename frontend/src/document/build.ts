@@ -185,6 +185,8 @@ function buildLaunch(launch: LaunchDraft, entries: readonly Entry[], path: strin
       dynamic_shared_bytes: launch.shared.trim()
         ? faults.take(`${path}.config.dynamic_shared_bytes`, readExtent(launch.shared, 'Dynamic shared memory'), 0)
         : 0,
+      ...(launch.cooperative ? { cooperative: true } : {}),
+      ...(launch.cluster?.some((text) => text.trim()) ? { cluster: extents(launch.cluster, `${path}.config.cluster`, 'cluster', faults) } : {}),
     },
     arguments: launch.arguments.map((argument, index) => buildArgument(argument, entry, `${path}.arguments.${index}`, faults)),
   };

@@ -277,6 +277,21 @@ test('an entry is found by either name, spaces aside; no name means the only one
   expect(entryOf('', kernels.slice(1))).toBe(kernels[1]);
 });
 
+test('what blocks do together is kept, and left out where nothing is asked', () => {
+  const { draft, launch } = opened();
+  expect(build(draft).request.steps[0]).not.toHaveProperty('config.cooperative');
+  launch.cooperative = true;
+  launch.cluster = ['2', '', ''];
+  const { request } = build(draft);
+  expect(request.steps[0]).toMatchObject({ config: { cooperative: true, cluster: [2] } });
+  const again = loadPayload({ request }).steps[0] as LaunchDraft;
+  expect(again).toMatchObject({ cooperative: true, cluster: ['2', '', ''] });
+  launch.cluster = ['', '', ''];
+  expect(build(draft).request.steps[0]).not.toHaveProperty('config.cluster');
+  launch.cluster = ['two', '', ''];
+  expect(build(draft).problems[0]?.field).toBe('steps.0.config.cluster.0');
+});
+
 test('paths in the words of the form', () => {
   const { request } = payload;
   expect(fieldWords('steps.0.arguments.1.value', request)).toBe('argument n');

@@ -53,6 +53,9 @@ export interface LaunchDraft {
   /** Elements of it that one thread stands for, as the document had it; a parameter that is known decides. */
   components?: number;
   shared: string;
+  cooperative?: boolean;
+  /** Blocks of a cluster; absent or empty where the launch gives none. */
+  cluster?: [string, string, string];
   arguments: ArgumentDraft[];
   /** Arguments of parameters that the source had before, so that they come back with the parameter. */
   attic: ArgumentDraft[];

@@ -5,6 +5,8 @@ const PLAIN: Record<string, string> = {
   'config.block': 'block',
   'config.grid': 'grid',
   'config.dynamic_shared_bytes': 'dynamic shared memory',
+  'config.cooperative': 'cooperative launch',
+  'config.cluster': 'cluster',
   entry: 'kernel',
 };
 

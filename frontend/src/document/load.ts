@@ -48,7 +48,7 @@ function loadStep(step: Step): StepDraft {
     case 'fill':
       return { ...step };
     case 'launch': {
-      const { grid, block, dynamic_shared_bytes: shared = 0 } = step.config;
+      const { grid, block, dynamic_shared_bytes: shared = 0, cooperative, cluster } = step.config;
       const covers = !Array.isArray(grid);
       const launch: LaunchDraft = {
         kind: 'launch',
@@ -58,6 +58,8 @@ function loadStep(step: Step): StepDraft {
         cover: covers ? grid.buffer : '',
         components: covers ? (grid.components ?? 1) : 1,
         shared: String(shared),
+        ...(cooperative ? { cooperative } : {}),
+        ...(cluster ? { cluster: triple(cluster) } : {}),
         arguments: (step.arguments ?? []).map(loadArgument),
         attic: [],
       };
