@@ -6,7 +6,7 @@ the lanes of its code) and gives each lane its elements of D. It is defined once
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -64,12 +64,19 @@ def multiply(
         a_end, b_end = len(a), len(a) + len(b)
         return _Routine(inner, product).run(arguments[:a_end], arguments[a_end:b_end], arguments[b_end:])
 
+    return by_warp(x, product.name, body, [*a, *b, *c])
+
+
+def by_warp(
+    x: Lanes, name: str, body: Callable[[Lanes, Sequence[Value]], Sequence[Value]], arguments: Sequence[Value]
+) -> tuple[Value, ...]:
+    """Calls a routine for each warp of the gang."""
     warp = Lanes(WARP, x.emit, x.fresh, x.declare)
-    arguments = [x.splat(value) for value in (*a, *b, *c)]
+    vectors = [x.splat(value) for value in arguments]
     results = []
     for start in range(0, x.width, WARP):
-        own = [v if x.width == WARP else x.shuffle(v, range(start, start + WARP)) for v in arguments]
-        results.append(outlined(warp, product.name, body, own))
+        own = [v if x.width == WARP else x.shuffle(v, range(start, start + WARP)) for v in vectors]
+        results.append(outlined(warp, name, body, own))
     return tuple(concatenate(x, parts) for parts in zip(*results, strict=True))
 
 

@@ -1,7 +1,8 @@
 """Loads and stores of matrix fragments: wmma.load and wmma.store.
 
 All lanes give one address. Where the first and the last line lie in one allocation, and so all between, whole lines
-are read or written; elsewhere the run time looks at every lane's elements, and faults at the first that is outside.
+are read or written. Elsewhere they are those of a tile on the stack, which the run time fills from every lane's
+elements before, or stores from after; it faults at the first element that is outside.
 """
 
 from __future__ import annotations
@@ -17,10 +18,50 @@ from emulator.lowering.access import Access
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.emitter import LIKELY, Emitter
 from emulator.lowering.fragment_units import Block, Unit, Units, blocks_of, runs_of_line, units_of
-from emulator.lowering.memory import Mask, MemoryLowering
+from emulator.lowering.memory import Mask
 from emulator.syntax.nodes import Instruction
 
 _MEMORY_TYPES = {8: "b8", 16: "b16", 32: "b32", 64: "b64"}
+# Copies the units of all lanes between memory and a tile; a table has each unit's lines, places and tile positions.
+_FAR = """define internal i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 %site, i64 %base, i64 %pitch, i32 %mask,
+    i32 %size, i32 %space, i32 %extra, ptr %tile, ptr %table, i64 %count) noinline nounwind {{
+entry:
+  %addresses = alloca <32 x i64>, align 64
+  %size64 = zext i32 %size to i64
+  br label %unit
+unit:
+  %index = phi i64 [ 0, %entry ], [ %next, %served ]
+  %start = mul i64 %index, 3
+  %lines.p = getelementptr <32 x i16>, ptr %table, i64 %start
+  %places.p = getelementptr <32 x i16>, ptr %lines.p, i64 1
+  %positions.p = getelementptr <32 x i16>, ptr %lines.p, i64 2
+  %lines16 = load <32 x i16>, ptr %lines.p, align 2
+  %places16 = load <32 x i16>, ptr %places.p, align 2
+  %lines = zext <32 x i16> %lines16 to <32 x i64>
+  %places = zext <32 x i16> %places16 to <32 x i64>
+  %pitch.1 = insertelement <32 x i64> poison, i64 %pitch, i64 0
+  %pitch.all = shufflevector <32 x i64> %pitch.1, <32 x i64> poison, <32 x i32> zeroinitializer
+  %size.1 = insertelement <32 x i64> poison, i64 %size64, i64 0
+  %size.all = shufflevector <32 x i64> %size.1, <32 x i64> poison, <32 x i32> zeroinitializer
+  %base.1 = insertelement <32 x i64> poison, i64 %base, i64 0
+  %base.all = shufflevector <32 x i64> %base.1, <32 x i64> poison, <32 x i32> zeroinitializer
+  %down = mul <32 x i64> %lines, %pitch.all
+  %along = mul <32 x i64> %places, %size.all
+  %inside = add <32 x i64> %down, %along
+  %address = add <32 x i64> %base.all, %inside
+  store <32 x i64> %address, ptr %addresses, align 64
+  %ok = call i1 @slow_{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %space,
+                             i32 %extra, ptr %tile, ptr %positions.p)
+  br i1 %ok, label %served, label %failed
+served:
+  %next = add i64 %index, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %unit, label %done
+done:
+  ret i1 true
+failed:
+  ret i1 false
+}}"""
 # Tells instruments of an access, given each lane's address, what it stores, and the lanes; None without instruments.
 Observe = Callable[[Access, Value, Sequence[Value], Mask], None] | None
 
@@ -66,11 +107,10 @@ class _Place:
 
 
 class MatrixLowering:
-    def __init__(self, emitter: Emitter, addresses: Addresses, memory: MemoryLowering) -> None:
+    def __init__(self, emitter: Emitter, addresses: Addresses) -> None:
         self.emitter = emitter
         self.lanes = emitter.lanes
         self.addresses = addresses
-        self.memory = memory
 
     def _place(self, instruction: Instruction, space: str, address: Shape, stride: Value | None, site: int) -> _Place:
         modifiers = instruction.modifiers
@@ -88,26 +128,23 @@ class MatrixLowering:
             pitch = scalars.shift_right(bits, 3, True, 64)
         return _Place(units, space, base, pitch, site)
 
-    # The fast path.
+    # Where the lines are.
 
-    def _bounds(self, place: _Place) -> tuple[str, Callable[[Scalar], str]]:
-        """The condition for whole lines, and the host pointer of an address."""
+    def _near(self, place: _Place) -> tuple[str, str]:
+        """The condition under which whole lines may be accessed, and the host pointer of the first."""
         plain = self._lines_in_bounds(place.access, place.base, place)
+        pointer = self.addresses.pointer(place.access, place.base)
         if place.access.space != "generic":
-            return plain, lambda address: self.addresses.pointer(place.access, address)
+            return plain, pointer
+        emitter, scalars = self.emitter, self.addresses.scalars
         shared = Access("shared", place.access.type, 1, False)
-        inside = self.addresses.scalars.subtract(place.base, SHARED_TAG, 64)
-        tag = self.addresses.scalars.shift_right(place.base, 56, False, 64)
-        is_shared = self.emitter.put(f"icmp eq i64 {tag}, {SHARED_TAG >> 56}")
+        inside = scalars.subtract(place.base, SHARED_TAG, 64)
+        tag = scalars.shift_right(place.base, 56, False, 64)
+        is_shared = emitter.put(f"icmp eq i64 {tag}, {SHARED_TAG >> 56}")
         in_shared = self._lines_in_bounds(shared, inside, place)
-        condition = self.emitter.put(f"select i1 {is_shared}, i1 {in_shared}, i1 {plain}")
-
-        def pointer(address: Scalar) -> str:
-            moved = self.addresses.scalars.subtract(address, SHARED_TAG, 64)
-            first, second = self.addresses.pointer(shared, moved), self.addresses.pointer(place.access, address)
-            return self.emitter.put(f"select i1 {is_shared}, ptr {first}, ptr {second}")
-
-        return condition, pointer
+        condition = emitter.put(f"select i1 {is_shared}, i1 {in_shared}, i1 {plain}")
+        own = self.addresses.pointer(shared, inside)
+        return condition, emitter.put(f"select i1 {is_shared}, ptr {own}, ptr {pointer}")
 
     def _lines_in_bounds(self, access: Access, base: Scalar, place: _Place) -> str:
         """Whether the first and the last line lie in one allocation; as their number is even, aligned ends mean
@@ -118,24 +155,51 @@ class MatrixLowering:
         ends = [self.addresses.in_bounds(access, end, place.site, extra) for end in (base, last)]
         return self.emitter.put(f"and i1 {ends[0]}, {ends[1]}")
 
-    def _address(self, place: _Place, line: int, unit: int) -> Scalar:
+    def _piece(self, place: _Place, origin: str, pitch: Scalar, line: int, unit: int) -> str:
+        """A pointer to a unit of a line, given the first line's and the bytes from line to line."""
         scalars = self.addresses.scalars
-        start = scalars.add(place.base, scalars.multiply(place.pitch, line, 64), 64)
-        return scalars.add(start, unit * place.access.size, 64)
+        offset = scalars.add(scalars.multiply(pitch, line, 64), unit * place.access.size, 64)
+        return origin if offset == 0 else self.emitter.put(f"getelementptr i8, ptr {origin}, i64 {offset}")
 
     # The run time's path.
 
+    def _tile(self, place: _Place) -> tuple[str, int]:
+        """A tile on the stack, and the bytes from line to line in it."""
+        units = place.units
+        tile = self.emitter.temporary(place.access.llvm_type, units.lines * units.length, tag=2)
+        return tile, units.length * place.access.size
+
+    def _copy_far(self, name: str, place: _Place, units: Sequence[Unit], mask: Mask, tile: str) -> None:
+        """'load' fills the tile, 'store' stores it; comes back only where no lane is at fault."""
+        emitter, length = self.emitter, place.units.length
+        emitter.declare(_FAR.format(name=name))
+        table = emitter.constant_table(
+            [
+                value
+                for unit in units
+                for values in (
+                    unit.lines,
+                    unit.places,
+                    [line * length + spot for line, spot in zip(unit.lines, unit.places, strict=True)],
+                )
+                for value in values
+            ]
+        )
+        ok = emitter.put(
+            f"call i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 {place.site}, i64 {place.base}, i64 {place.pitch}, "
+            f"i{emitter.width} {mask.word}, i32 {place.access.size}, i32 {place.access.space_code}, "
+            f"i32 {length - 1}, ptr {tile}, ptr {table}, i64 {len(units)})"
+        )
+        served = emitter.new_label("served")
+        emitter.branch_if(ok, served, "faulted", LIKELY)
+        emitter.place(served)
+
     def _addresses(self, place: _Place, unit: Unit) -> Value:
-        """Each lane's own address."""
+        """Each lane's own address, for instruments."""
         lanes = self.lanes
         line = lanes.binary("mul", lanes.lane_constants("i64", unit.lines), Value(str(place.pitch), "i64", 0))
         inside = lanes.lane_constants("i64", [n * place.access.size for n in unit.places])
         return lanes.splat(lanes.add(lanes.add(Value(str(place.base), "i64", 0), line), inside))
-
-    def _slow(self, function: str, place: _Place, unit: Unit, mask: Mask, buffer: str) -> None:
-        vector = self._addresses(place, unit)
-        extra = place.units.length - 1
-        self.memory.slow_call(function, place.access, vector, mask.word, place.site, extra, buffer)
 
     # Loads.
 
@@ -151,55 +215,39 @@ class MatrixLowering:
             for unit in units:
                 observe(place.access, self._addresses(place, unit), [], mask)
         emitter = self.emitter
-        condition, pointer = self._bounds(place)
-        near, far, after = (emitter.new_label(name) for name in ("lines", "far", "loaded"))
-        emitter.branch_if(condition, near, far, LIKELY)
-        emitter.place(near)
-        whole = self._load_lines(place, units, pointer)
-        near_end = emitter.label
-        emitter.branch(after)
+        condition, pointer = self._near(place)
+        tile, tile_pitch = self._tile(place)
+        start, far, after = emitter.label, emitter.new_label("far"), emitter.new_label("lines")
+        emitter.branch_if(condition, after, far, LIKELY)
         emitter.place(far)
-        single = self._load_units(place, units, mask)
-        far_end = emitter.label
+        self._copy_far("load", place, units, mask, tile)
+        end = emitter.label
         emitter.branch(after)
         emitter.place(after)
-        loaded = {
-            (unit.lines, unit.places): Value(
-                emitter.phi(a.llvm_type, (a.text, near_end), (b.text, far_end)), a.type, a.lanes
-            )
-            for unit, a, b in zip(units, whole, single, strict=True)
-        }
+        origin = emitter.phi("ptr", (pointer, start), (tile, end))
+        pitch = emitter.phi("i64", (str(place.pitch), start), (str(tile_pitch), end))
+        loaded = self._load_lines(place, units, origin, pitch)
         registers: dict[int, Value] = {}
         for unit in place.units.units:
             self._insert(registers, unit, loaded[unit.lines, unit.places])
         return [registers[index] for index in sorted(registers)]
 
-    def _load_lines(self, place: _Place, units: Sequence[Unit], pointer: Callable[[Scalar], str]) -> list[Value]:
-        found: list[Value] = []
+    def _load_lines(
+        self, place: _Place, units: Sequence[Unit], origin: str, pitch: str
+    ) -> dict[tuple[tuple[int, ...], tuple[int, ...]], Value]:
+        """The values of each unit, by its lines and places."""
+        found = {}
         blocks: dict[Block, Value] = {}
+        type = place.access.llvm_type
         for unit, block in zip(units, blocks_of(units), strict=True):
             if block not in blocks:
-                pieces = [self._load_piece(place, line, block, pointer) for line in block.lines]
-                blocks[block] = concatenated(self.lanes, pieces)
-            index = block.index(unit)
-            whole = blocks[block]
-            found.append(whole if index == list(range(whole.lanes)) else self.lanes.shuffle(whole, index))
-        return found
-
-    def _load_piece(self, place: _Place, line: int, block: Block, pointer: Callable[[Scalar], str]) -> Value:
-        type = place.access.llvm_type
-        at = pointer(self._address(place, line, block.first))
-        return self.emitter.value(
-            f"load <{block.count} x {type}>, ptr {at}, align {place.access.size}", type, block.count
-        )
-
-    def _load_units(self, place: _Place, units: Sequence[Unit], mask: Mask) -> list[Value]:
-        found: list[Value] = []
-        for unit in units:
-            buffer = self.memory.buffer(place.access)
-            self._slow("slow_load", place, unit, mask, buffer)
-            type, width = place.access.llvm_type, self.emitter.width
-            found.append(self.emitter.value(f"load <{width} x {type}>, ptr {buffer}, align 64", type, width))
+                pieces = [self._piece(place, origin, pitch, line, block.first) for line in block.lines]
+                text = f"load <{block.count} x {type}>, ptr "
+                loads = [self.emitter.value(f"{text}{p}, align {place.access.size}", type, block.count) for p in pieces]
+                blocks[block] = concatenated(self.lanes, loads)
+            index, whole = block.index(unit), blocks[block]
+            in_order = index == list(range(whole.lanes))
+            found[unit.lines, unit.places] = whole if in_order else self.lanes.shuffle(whole, index)
         return found
 
     def _insert(self, registers: dict[int, Value], unit: Unit, value: Value) -> None:
@@ -223,23 +271,21 @@ class MatrixLowering:
             for unit, value in zip(units, values, strict=True):
                 observe(place.access, self._addresses(place, unit), [value], mask)
         emitter = self.emitter
-        inside, pointer = self._bounds(place)
+        inside, pointer = self._near(place)
         full = emitter.put(f"icmp eq i{emitter.width} {mask.word}, -1")
         condition = emitter.put(f"and i1 {inside}, {full}")
-        near, far, after = (emitter.new_label(name) for name in ("lines", "far", "stored"))
-        emitter.branch_if(condition, near, far, LIKELY)
-        emitter.place(near)
+        tile, tile_pitch = self._tile(place)
+        origin = emitter.put(f"select i1 {condition}, ptr {pointer}, ptr {tile}")
+        pitch = emitter.put(f"select i1 {condition}, i64 {place.pitch}, i64 {tile_pitch}")
         for line in range(place.units.lines):
             for first, holders in runs_of_line(units, line, place.units.length):
                 piece = arrange(self.lanes, values, holders)
-                at = pointer(self._address(place, line, first))
+                at = self._piece(place, origin, pitch, line, first)
                 emitter.emit(f"store {piece}, ptr {at}, align {place.access.size}")
-        emitter.branch(after)
+        far, after = emitter.new_label("far"), emitter.new_label("stored")
+        emitter.branch_if(condition, after, far, LIKELY)
         emitter.place(far)
-        for unit, value in zip(units, values, strict=True):
-            buffer = self.memory.buffer(place.access)
-            emitter.emit(f"store {value}, ptr {buffer}, align 64")
-            self._slow("slow_store", place, unit, mask, buffer)
+        self._copy_far("store", place, units, mask, tile)
         emitter.branch(after)
         emitter.place(after)
 

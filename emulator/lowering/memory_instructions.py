@@ -94,7 +94,7 @@ class MemoryInstructions:
         self.groups = Groups()
         self.memory = MemoryLowering(self.emitter, self.registers, self.addresses)
         self.local = LocalLowering(self.emitter, self.addresses, self.memory)
-        self.matrices = MatrixLowering(self.emitter, self.addresses, self.memory)
+        self.matrices = MatrixLowering(self.emitter, self.addresses)
         self.matrix_rows = MatrixRowLowering(self.emitter, self.addresses, self.memory)
         self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory)
 

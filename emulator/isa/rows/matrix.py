@@ -13,7 +13,7 @@ from emulator.isa.form import Form, Row, row
 from emulator.isa.fragments import PARTS, SHAPES, Element, Role, depth, quad_pairs, registers_of, tile
 from emulator.isa.half import halves, pack
 from emulator.isa.lanes import Lanes, Value
-from emulator.isa.tensor import Product, multiply
+from emulator.isa.tensor import Product, by_warp, multiply
 from emulator.isa.warps import WARP
 
 _OPERATIONS = ("satfinite", "xor", "and", "rn", "rz", "rm", "rp")
@@ -139,25 +139,33 @@ def _tile_product(shape: str, types: tuple[str, ...], operation: str) -> Product
 
 
 def _wmma(x: Lanes, f: Form, active: Value, *sources: Value) -> tuple[Value, ...]:
+    """One routine that calls the tile's for each of its tiles."""
     shape = f.pick(*SHAPES)
     tiles = SHAPES[shape]
     types = wmma_types(f.types)
     product = _tile_product(shape, types, f.pick(*_OPERATIONS))
-    split = registers_of("a", shape, types[1])
-    c_count = registers_of("c", shape, types[3])
-    a, b, c = sources[:split], sources[split:-c_count], sources[-c_count:]
+    a_end, c_count = registers_of("a", shape, types[1]), registers_of("c", shape, types[3])
+    a, b, c = sources[:a_end], sources[a_end:-c_count], sources[-c_count:]
     if tiles.swapped:
         a, b = b, a
+    # Repeated registers of float16 fragments are not looked at.
     a_size, b_size = _count(product.a), _count(product.b)
-    count = max(tiles.a_tiles, tiles.b_tiles)
+    a, b = a[: a_size * tiles.a_tiles], b[: b_size * tiles.b_tiles]
+    count = tiles.a_tiles * tiles.b_tiles
     c_size = c_count // count
-    result: list[Value] = []
-    for index in range(count):
-        # Repeated registers of float16 fragments are not looked at.
-        first = a[a_size * index :][:a_size] if tiles.a_tiles > 1 else a[:a_size]
-        second = b[b_size * index :][:b_size] if tiles.b_tiles > 1 else b[:b_size]
-        result += multiply(x, product, first, second, c[c_size * index :][:c_size])
-    return tuple(result)
+    if count == 1:
+        return multiply(x, product, a, b, c)
+
+    def body(inner: Lanes, arguments: Sequence[Value]) -> Sequence[Value]:
+        left, right, given = arguments[: len(a)], arguments[len(a) : -c_count], arguments[-c_count:]
+        result: list[Value] = []
+        for index in range(count):
+            first = left[a_size * index :][:a_size] if tiles.a_tiles > 1 else left
+            second = right[b_size * index :][:b_size] if tiles.b_tiles > 1 else right
+            result += multiply(inner, product, first, second, given[c_size * index :][:c_size])
+        return result
+
+    return by_warp(x, f"{product.name}.tiles", body, [*a, *b, *c])
 
 
 def _wmma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", tail: str = "") -> Row:
