@@ -105,6 +105,17 @@ class Notation:
                 return False
         return all(slot.optional or full for slot, full in zip(self.slots, filled, strict=True))
 
+    def common(self, modifiers: tuple[str, ...]) -> int:
+        """How much of the modifiers stands in this form too; types and shapes, all with numbers, count twice."""
+        free = list(self.slots)
+        found = 0
+        for modifier in modifiers:
+            slot = next((slot for slot in free if modifier in slot.choices), None)
+            if slot is not None:
+                free.remove(slot)
+                found += 2 if any(character.isdigit() for character in modifier) else 1
+        return found
+
     def spellings(self) -> list[tuple[str, ...]]:
         """Every modifier list of this form."""
         options = [((None,) if slot.optional else ()) + slot.choices for slot in self.slots]

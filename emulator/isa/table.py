@@ -15,6 +15,9 @@ from emulator.syntax.nodes import Instruction, Operand, PairOperand, Problem, Ve
 # The shape of one operand: 0 for a plain one, n for a vector of n, −1 for `p|q`.
 Shape = tuple[int, ...]
 
+_MANY = 6  # forms that a refusal lists
+_LONG = 120  # characters of a form there
+
 _BY_OPCODE: dict[str, tuple[Row, ...]] = {}
 _grouped: dict[str, list[Row]] = defaultdict(list)
 for _row in ROWS:
@@ -68,7 +71,20 @@ def find(opcode: str, modifiers: tuple[str, ...], shape: Shape) -> Form | str:
         return Form(name, row, modifiers, destinations, sources, atomic_of(opcode, modifiers))
     if reasons:
         return "its operands are: " + " or ".join(reasons)
-    return "supported: " + "; ".join(row.notation.text for row in rows) if rows else ""
+    return _choice(opcode, rows, modifiers) if rows else ""
+
+
+def _choice(opcode: str, rows: tuple[Row, ...], modifiers: tuple[str, ...]) -> str:
+    """What is supported; of an opcode with many forms those that have most in common with the modifiers."""
+    nearest = sorted(rows, key=lambda row: -row.notation.common(modifiers)) if len(rows) > _MANY else rows
+    text = "supported: " + "; ".join(_short(row.notation.text) for row in nearest[:_MANY])
+    rest = len(rows) - _MANY
+    return f"{text}; and {rest} more forms of {opcode}" if rest > 0 else text
+
+
+def _short(form: str) -> str:
+    """The form without its operands where these are many."""
+    return form if len(form) <= _LONG else form.partition(" ")[0] + " …"
 
 
 def _shape(operand: Operand) -> int:

@@ -48,6 +48,13 @@ def test_a_refusal_says_what_is_supported() -> None:
     assert isinstance(unknown, Problem) and unknown.message == "the instruction 'frob' is not supported"
 
 
+def test_a_refusal_lists_the_nearest_of_many_forms() -> None:
+    found = lookup(instruction("mma.sync.aligned.m16n8k16.row.row.f32.bf16.bf16.f32", 4, 4, 2, 4))
+    assert isinstance(found, Problem) and found.help is not None
+    assert found.help.startswith("supported: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 …; ")
+    assert found.help.endswith(" more forms of mma") and len(found.help) < 800
+
+
 def test_wrong_operands_are_refused_with_the_right_ones() -> None:
     found = lookup(instruction("add.s32", 0, 0))
     assert isinstance(found, Problem)
