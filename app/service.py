@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, cast
@@ -33,6 +33,7 @@ from store.workers import Worker, live_workers
 log = structlog.get_logger(__name__)
 
 _WORKERS_SECONDS = 0.5
+_FIRST_WORKER_SECONDS = 0.05
 _SHARES_BYTES = 32 << 20
 
 
@@ -53,6 +54,7 @@ class Service:
     streams: Counter[str] = field(default_factory=Counter)
     """Open event streams by client."""
     uploads: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
+    opened: float = field(default_factory=time.monotonic)
     _workers: tuple[Worker, ...] = ()
     _workers_at: float = float("-inf")
 
@@ -62,6 +64,20 @@ class Service:
             self._workers = await live_workers(self.client)
             self._workers_at = time.monotonic()
         return self._workers
+
+    async def awaited(self, fit: Callable[[Worker], bool]) -> tuple[Worker, ...]:
+        """The workers that live; a service that has just started waits for the first one that fits.
+
+        It waits for none that says why it takes no jobs: that reason is the answer.
+        """
+        while True:
+            workers = await self.workers()
+            if any(worker.refuses or fit(worker) for worker in workers):
+                return workers
+            if time.monotonic() - self.opened > self.settings.start_patience:
+                return workers
+            self._workers_at = float("-inf")
+            await asyncio.sleep(_FIRST_WORKER_SECONDS)
 
     async def view(self, digest: str) -> memoryview | None:
         """A blob, without loading it where it is a file."""

@@ -26,7 +26,7 @@ class Order:
     """How a child is started. `sockets` are file descriptors that it inherits.
 
     `on_our_death` is the signal that it gets where we are killed. A worker asked to stop in order would wait for a
-    broker that is gone as well, so the default does not ask.
+    broker that is gone as well, so the default does not ask. `nice` is added to its priority.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Order:
     folder: Path
     sockets: tuple[int, ...] = ()
     on_our_death: signal.Signals = signal.SIGKILL
+    nice: int = 0
 
 
 class Child:
@@ -64,7 +65,7 @@ class Child:
                 stderr=output,
                 pass_fds=self.order.sockets,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid(), self.order.on_our_death),
+                preexec_fn=_prepared(os.getpid(), self.order.on_our_death, self.order.nice),
             )
         finally:
             if output is not None:
@@ -159,10 +160,11 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def _die_with(parent: int, by: signal.Signals) -> Callable[[], None]:
+def _prepared(parent: int, by: signal.Signals, nice: int) -> Callable[[], None]:
     """Run between fork and exec: the child ends with us, also where we were gone before it could ask for that."""
 
     def prepare() -> None:
+        os.nice(nice)
         if _LIBC is not None:
             _LIBC.prctl(PR_SET_PDEATHSIG, by, 0, 0, 0)
             if os.getppid() != parent:

@@ -24,6 +24,10 @@ from store.settings import Settings
 ROOT = Path(__file__).resolve().parent.parent
 BACKLOG = 2048
 READY_SECONDS = 60.0
+START_PATIENCE = 30
+"""Seconds in which the API lets runs wait for workers that are still starting."""
+WORKER_NICE = 5
+"""Kernels that are emulated take every processor: the page and the compiler behind it go first."""
 GRACE = 2.0
 """Seconds that API and workers get for their end."""
 BROKER_GRACE = 0.7
@@ -49,7 +53,11 @@ class Supervisor:
         self._stopping = False
         self._children: list[Child] = []
         self._broker: Child | None = None
-        self._environment = {**os.environ, "WARPYARD_DATA_DIR": str(settings.data_dir.absolute())}
+        self._environment = {
+            "WARPYARD_START_PATIENCE": str(START_PATIENCE),
+            **os.environ,
+            "WARPYARD_DATA_DIR": str(settings.data_dir.absolute()),
+        }
         self._begin = time.monotonic()
 
     def run(self) -> int:
@@ -63,6 +71,7 @@ class Supervisor:
             try:
                 self._start(choice, listener)
                 self._wait_for_page(listener, choice)
+                self._wait_for_workers(listener)
                 for device in gpu_devices(self._say):
                     self._children.append(self._child(device.replace(":", "-"), worker_command(device, 1)))
                 while not self._stopping:
@@ -83,11 +92,11 @@ class Supervisor:
                     raise Refused(f"{choice.description} does not start:\n{broker.last_lines()}", code=1)
             else:
                 brokers.check_url(self._settings)
-        self._children.append(self._child("worker", worker_command("emulator", self._place.workers)))
-        self._children.append(self._child("compiler", worker_command("compile", 1)))
         self._children.append(
             self._child("api", api_command(listener.fileno(), self._place.host), (listener.fileno(),))
         )
+        self._children.append(self._child("compiler", worker_command("compile", 1)))
+        self._children.append(self._child("worker", worker_command("emulator", self._place.workers), nice=WORKER_NICE))
 
     def _child(
         self,
@@ -95,9 +104,10 @@ class Supervisor:
         command: tuple[str, ...],
         sockets: tuple[int, ...] = (),
         on_our_death: signal.Signals = signal.SIGKILL,
+        nice: int = 0,
     ) -> Child:
         log = None if self._place.verbose else self._settings.data_dir / "logs" / f"{name}.log"
-        child = Child(Order(name, command, self._environment, ROOT, sockets, on_our_death), log)
+        child = Child(Order(name, command, self._environment, ROOT, sockets, on_our_death, nice), log)
         child.start()
         return child
 
@@ -113,29 +123,39 @@ class Supervisor:
         yield from self._children
 
     def _wait_for_page(self, listener: socket.socket, choice: brokers.Broker) -> None:
+        """Until the page answers, which is before the workers do: runs of the first second wait for them."""
         host, port = listener.getsockname()[:2]
-        deadline = time.monotonic() + READY_SECONDS
-        while not self._stopping:
-            refusal = readiness(host, port)
-            if refusal is not None:
-                break
-            self._keep_up()
-            failed = next((child for child in self._all() if child.failures >= HOPELESS), None)
-            if failed is not None:
-                raise Refused(f"{failed.order.name} does not start:\n{failed.last_lines()}", code=1)
-            if time.monotonic() > deadline:
-                raise Refused(f"the page does not answer; the logs are in {self._settings.data_dir / 'logs'}", code=1)
-            time.sleep(0.03)
-        else:
+        if self._first_readiness(host, port, lambda said: said is not None) is None:
             return
         seconds = time.monotonic() - self._begin
         self._say(f"Warpyard is at {_address(host, port)}   (up after {seconds:.1f} s; Ctrl+C ends it)")
         slots = f"{self._place.workers} run{'s' if self._place.workers > 1 else ''} at a time"
         self._say(f"{slots} · {choice.description} · data in {self._settings.data_dir}")
-        if refusal:
-            self._say(f"no kernel can be run: {refusal}\nAsk: warpyard doctor")
         if host not in ("127.0.0.1", "::1"):
             self._say("other machines can reach it, and there is no password: put a proxy in front of a public one")
+
+    def _wait_for_workers(self, listener: socket.socket) -> None:
+        host, port = listener.getsockname()[:2]
+        refusal = self._first_readiness(host, port, lambda said: said is not None and not said.startswith(NONE_YET))
+        if refusal:
+            self._say(f"no kernel can be run: {refusal}\nAsk: warpyard doctor")
+
+    def _first_readiness(self, host: str, port: int, wanted: Callable[[str | None], bool]) -> str | None:
+        """What `readiness` says once that is `wanted`; None where we are to stop. Raises Refused."""
+        deadline = time.monotonic() + READY_SECONDS
+        while not self._stopping:
+            said = readiness(host, port)
+            if wanted(said):
+                return said
+            self._keep_up()
+            failed = next((child for child in self._all() if child.failures >= HOPELESS), None)
+            if failed is not None:
+                raise Refused(f"{failed.order.name} does not start:\n{failed.last_lines()}", code=1)
+            if time.monotonic() > deadline:
+                what = "the page does not answer" if said is None else said
+                raise Refused(f"{what}; the logs are in {self._settings.data_dir / 'logs'}", code=1)
+            time.sleep(0.03)
+        return None
 
     def _end(self) -> None:
         """API and workers first, so that what they still tell reaches the broker; then the broker; then the rest."""
@@ -221,7 +241,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 def readiness(host: str, port: int) -> str | None:
-    """'' where runs are taken, why not where the workers refuse, None while the service is not up yet."""
+    """'' where runs are taken, what the workers lack or say where only they are missing, None before the page is up."""
     asked = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     connection = HTTPConnection(asked, port, timeout=2)
     try:
@@ -234,7 +254,7 @@ def readiness(host: str, port: int) -> str | None:
     wrong = {name: said for name, said in checks.items() if said != "ok"}
     if not wrong:
         return ""
-    return wrong["workers"] if set(wrong) == {"workers"} and not wrong["workers"].startswith(NONE_YET) else None
+    return wrong["workers"] if set(wrong) == {"workers"} else None
 
 
 def _address(host: str, port: int) -> str:

@@ -79,6 +79,8 @@ class Settings(BaseSettings):
     """How long the events of a finished run stay in Redis; the database keeps them after that."""
     worker_ttl: PositiveSeconds = 15.0
     """How long a silent worker counts as live."""
+    start_patience: Annotated[float, Field(ge=0)] = 0.0
+    """How long after its start the API lets runs and compilations wait for its first worker; `serve` sets 30."""
 
     run_wall_seconds: PositiveSeconds = 10.0
     compile_wall_seconds: PositiveSeconds = 20.0

@@ -54,7 +54,7 @@ async def inspect(request: Request, service: Served, client: Client) -> Response
 
 
 async def _check_workers(service: Service) -> None:
-    workers = await service.workers()
+    workers = await service.awaited(lambda worker: worker.compiles)
     if not any(worker.compiles and not worker.refuses for worker in workers):
         reasons = sorted({worker.refuses for worker in workers if worker.refuses})
         raise Unavailable(" ".join(reasons) or "No worker that compiles is running.", kind="no-compiler")

@@ -72,7 +72,7 @@ async def create_run(
     """Queues a run. Its events are at /api/runs/{id}/events."""
     run = await read_model(request, RunRequest, service.settings.max_body_bytes)
     try:
-        device = resolve(run, await service.workers())
+        device = resolve(run, await service.awaited(lambda worker: bool(worker.devices)))
     except NoDevice as error:
         raise Unavailable(str(error), kind="no-device") from None
     except WrongArchitecture as error:
