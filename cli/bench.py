@@ -1,4 +1,4 @@
-"""`warpyard bench`: figures of this machine, each set measured in one run: service, sandbox, emulator."""
+"""`warpyard bench`: figures of this machine, each set measured in one run: service, sandbox, emulator, page."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -25,6 +25,24 @@ def sandbox(rounds: Rounds = 50) -> None:
     from cli.bench_sandbox import measure
 
     show(measure(rounds))
+
+
+@commands.command()
+def page(
+    rounds: Annotated[int, typer.Option(help="How often each thing is measured.", min=1, max=100)] = 5,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write every value there.", show_default=False)
+    ] = None,
+) -> None:
+    """From a visit to the page to the result of a first run, in Chromium; and what the page sends."""
+    from cli.bench_page import as_data, measure, table
+
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise typer.BadParameter(f"{json_file.parent} is no folder", param_hint="--json")
+    figures = measure(rounds)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_data(figures), indent=1) + "\n", encoding="utf-8")
+    show(table(figures))
 
 
 @commands.command()

@@ -126,6 +126,45 @@ def test_a_question_needs_a_worker_that_compiles(served: Served) -> None:
     assert "No worker that compiles" in problem(ask(served), 503)["detail"]
 
 
+@pytest.fixture
+def just_started(served: Served) -> Served:
+    """A service whose workers are still starting."""
+    served.redis.flushall()
+    service = served.app.state.service
+    service.settings = served.settings.model_copy(update={"start_patience": 20.0})
+    service.opened, service._workers_at = time.monotonic(), float("-inf")
+    return served
+
+
+def test_a_run_of_the_first_second_waits_for_a_worker(just_started: Served) -> None:
+    with ThreadPoolExecutor(1) as senders:
+        sending = senders.submit(just_started.http.post, "/api/runs", json=run_body(), timeout=20)
+        time.sleep(0.2)
+        assert not sending.done()
+        announce_worker(just_started.redis)
+        assert sending.result(10).status_code == 202
+
+
+def test_a_question_of_the_first_second_waits_for_a_compiler(just_started: Served) -> None:
+    announce_worker(just_started.redis, compiles=False)
+    with ThreadPoolExecutor(1) as askers:
+        answering = askers.submit(ask, just_started)
+        time.sleep(0.2)
+        assert not answering.done()
+        announce_worker(just_started.redis, name="compiler", devices=())
+        question = asked(just_started)
+        just_started.redis.set(keys.answer(question), REPORT.model_dump_json())
+        just_started.redis.publish(keys.answer(question), "")
+        assert answering.result(10).status_code == 200
+
+
+def test_nobody_waits_for_workers_that_refuse(just_started: Served) -> None:
+    announce_worker(just_started.redis, refuses="No namespaces here.", devices=())
+    answer = just_started.http.post("/api/runs", json=run_body(), timeout=5)
+    assert "No namespaces here." in problem(answer, 503)["detail"]
+    assert "No namespaces here." in problem(ask(just_started), 503)["detail"]
+
+
 def test_a_question_is_checked_and_limited(served: Served) -> None:
     answer = served.http.post("/api/compile", json={"compile": {"source": {"text": ""}}})
     assert problem(answer, 422)["errors"][0]["field"] == "compile.source.text"

@@ -101,6 +101,14 @@ def test_what_a_child_leaves_behind_is_ended() -> None:
     assert gone(int(done.stdout))
 
 
+def test_a_child_gets_its_niceness(tmp_path: Path) -> None:
+    printing = "import os; print(os.nice(0) - os.getpriority(os.PRIO_PROCESS, os.getppid()))"
+    part = Child(Order("nice", (sys.executable, "-c", printing), os.environ, tmp_path, nice=3), tmp_path / "log")
+    part.start()
+    until(lambda: part.ended is not None)
+    assert part.last_lines() == "3"
+
+
 def test_children_die_with_a_killed_supervisor() -> None:
     with subprocess.Popen([sys.executable, "-c", LEAVER, "die"], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None

@@ -3,6 +3,8 @@ import { api } from '../api/client';
 import type { DeviceInfo, Devices, Example } from '../api/types';
 
 const AGAIN_MS = 2000;
+/** A worker that is starting is there in a moment. */
+const SOON_MS = 300;
 const PATIENCE_MS = 10_000;
 
 class Service {
@@ -35,7 +37,7 @@ class Service {
     const refused = [examples, devices].find((answer) => answer.status === 'rejected');
     this.failure = refused ? String((refused.reason as Error).message) : '';
     // A service that is starting, or restarting, has its devices a moment later.
-    if (refused || !this.devices?.devices.length) this.timer ??= setTimeout(() => this.again(), AGAIN_MS);
+    if (refused || !this.devices?.devices.length) this.timer ??= setTimeout(() => this.again(), this.starting && !refused ? SOON_MS : AGAIN_MS);
   }
 }
 
