@@ -172,6 +172,21 @@ def test_thirty_two_products_in_a_line() -> None:
         assert got[lane, 1].tolist() == total[g + 8, 2 * t :][:2].tolist()
 
 
+@pytest.mark.parametrize("shared", [0, 1])
+def test_generic_pointers_lead_to_shared_and_to_global_memory(shared: int) -> None:
+    a = integers(-4, 5, 16, 16)
+    result = run(compiled("matrix", "either", (32, 1, 1)), half(a).reshape(-1), np.zeros(256, "f4"), int32(shared))
+    assert result.outcome.fault is None
+    assert result.arrays[1].reshape(16, 16).tolist() == (a @ a.T * (4 if shared else 1)).tolist()
+
+
+def test_rows_at_generic_addresses() -> None:
+    given = np.arange(64, dtype="u2") * 257
+    result = run(compiled("matrix", "generic_rows", (32, 1, 1)), given.view("u4"), np.zeros(32, "u4"))
+    assert result.outcome.fault is None
+    assert result.arrays[1].view("u2").reshape(8, 8).tolist() == given.reshape(8, 8).T.tolist()
+
+
 # Faults.
 
 
@@ -191,6 +206,15 @@ def test_a_matrix_that_ends_too_early_is_a_fault(elements: int, stride: int) -> 
     fault = short(elements, stride).outcome.fault
     assert fault is not None and fault.kind == "out-of-bounds" and fault.access == "read"
     assert fault.lane == (4 if stride < 0 else 31) and fault.source is not None
+
+
+def test_a_result_is_stored_up_to_the_fault_s_element() -> None:
+    entry = compiled("matrix", "short_result", (32, 1, 1))
+    assert run(entry, np.zeros(15 * 20 + 16, "f4"), int32(20)).outcome.fault is None
+    result = run(entry, np.zeros(15 * 20 + 15, "f4"), int32(20))
+    fault = result.outcome.fault
+    assert fault is not None and fault.kind == "out-of-bounds" and fault.access == "write" and fault.lane == 31
+    assert set(np.flatnonzero(result.arrays[0]) % 20) <= set(range(16))
 
 
 def test_lines_that_are_no_words_apart_are_misaligned() -> None:

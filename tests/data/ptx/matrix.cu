@@ -260,3 +260,40 @@ extern "C" __global__ void bad_row(uint32* out, int lane, int offset) {
     load_four(r, (const char*)rows[threadIdx.x] + (threadIdx.x == lane ? offset : 0));
     out[threadIdx.x] = r[0] + r[1] + r[2] + r[3];
 }
+extern "C" __global__ void short_result(float* c, int stride) {
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    wmma::fill_fragment(sum, 3.0f);
+    wmma::store_matrix_sync(c, sum, stride, wmma::mem_col_major);
+}
+
+// Pointers whose space is known at run time only.
+extern "C" __global__ void either(const __half* a, float* c, int shared) {
+    __shared__ __align__(32) __half own[256];
+    __shared__ __align__(32) float out[256];
+    for (int i = threadIdx.x; i < 256; i += 32) own[i] = (float)a[i] * 2;
+    __syncwarp();
+    const __half* from = shared ? own : a;
+    float* to = shared ? out : c;
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> left;
+    wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> right;
+    wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+    wmma::fill_fragment(sum, 0.0f);
+    wmma::load_matrix_sync(left, from, 16);
+    wmma::load_matrix_sync(right, from, 16);
+    wmma::mma_sync(sum, left, right, sum);
+    wmma::store_matrix_sync(to, sum, 16, wmma::mem_row_major);
+    __syncwarp();
+    if (shared)
+        for (int i = threadIdx.x; i < 256; i += 32) c[i] = out[i];
+}
+extern "C" __global__ void generic_rows(const uint32* in, uint32* out) {
+    __shared__ __align__(16) uint32 rows[32], stored[32];
+    rows[threadIdx.x] = in[threadIdx.x];
+    __syncwarp();
+    uint32 word;
+    int row = threadIdx.x % 8 * 4;
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.b16 {%0}, [%1];" : "=r"(word) : "l"(&rows[row]) : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x1.b16 [%0], {%1};" :: "l"(&stored[row]), "r"(word) : "memory");
+    __syncwarp();
+    out[threadIdx.x] = stored[threadIdx.x];
+}
