@@ -1,6 +1,6 @@
 /*! warpyard
-title = "Blur of a photograph, with a halo in shared memory"
-summary = "A block loads its part of the picture and a margin of two pixels around it, once."
+title = "Blur of a photograph"
+summary = "A block loads its part of the picture, and a halo of two pixels around it, into shared memory once."
 order = 120
 reference = """
 weights = np.array([1, 4, 6, 4, 1], np.float64) / 16

@@ -49,7 +49,8 @@ def colours(page: Page) -> list[int]:
     return found
 
 
-def test_a_film_is_stepped_scrubbed_and_saved_by_keyboard(page: Page) -> None:
+def test_a_film_is_stepped_scrubbed_and_saved_by_keyboard(page: Page, watch: Watch) -> None:
+    watch.expect("willReadFrequently")
     open_page(page, "/#example=heat")
     run(page)
     expect(told(page)).to_have_text("frame 1 of 41 round 0 of 400")
@@ -182,7 +183,7 @@ def test_a_line_moves_under_axes_that_stand_still_and_a_link_holds_its_film(page
 
 def test_what_there_is_of_a_film_is_shown_after_a_limit(page: Page) -> None:
     text = "__global__ void k(volatile float *now, float *next) { now[1] += 1; while (now[1] > 3) ; }"
-    request = line_request(text, [step()])
+    request = line_request(text, [step(block=[1])])
     request["buffers"][0]["init"] = {"kind": "zeros"}
     open_page(page, shared(page, request))
     run(page)
