@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from emulator.analysis.flat import FlatKernel
-from emulator.syntax.nodes import BranchTable, Instruction, Label, Problem, SymbolOperand
+from emulator.syntax.nodes import BranchTable, ImmediateOperand, Instruction, Label, Problem, SymbolOperand
 
 BARRIERS = frozenset({"bar", "barrier"})
+# The modifier of a barrier of the warp that stands for no instruction of the program.
+MEETING = "meeting"
+_WITH_MEMBERS = frozenset({"shfl", "vote", "match", "redux", "elect"})
+_OF_WHOLE_WARPS = frozenset({"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"})
 
 
 @dataclass(slots=True)
@@ -51,13 +55,29 @@ def is_block_barrier(instruction: Instruction) -> bool:
     return instruction.opcode in BARRIERS and not {"warp", "arrive"} & set(instruction.modifiers)
 
 
+def is_warp_barrier(instruction: Instruction) -> bool:
+    return instruction.opcode in BARRIERS and "warp" in instruction.modifiers
+
+
+def meeting_of(item: Instruction) -> Instruction | None:
+    """The barrier of the warp that an instruction of the warp implies: its members come together before it."""
+    modifiers = item.modifiers
+    if item.opcode in _WITH_MEMBERS and "sync" in modifiers:
+        return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=item.operands[-1:])
+    if item.opcode in _OF_WHOLE_WARPS and "sync" in modifiers:
+        whole = ImmediateOperand(0xFFFFFFFF)
+        return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=(whole,))
+    return None
+
+
 def _ends_block(item: Instruction) -> bool:
     if item.opcode in ("bra", "brx", "ret", "exit") or is_block_barrier(item):
         return True
     return item.opcode == "trap" and item.guard is None
 
 
-def build_graph(flat: FlatKernel) -> tuple[Graph, list[Problem]]:
+def build_graph(flat: FlatKernel, meet: bool = False) -> tuple[Graph, list[Problem]]:
+    """The blocks of a flat body. `meet`: what the lanes of a warp do together begins a block, behind a barrier."""
     problems: list[Problem] = []
     blocks: list[Block] = [Block(0)]
     labels: dict[str, int] = {}
@@ -69,13 +89,15 @@ def build_graph(flat: FlatKernel) -> tuple[Graph, list[Problem]]:
                 blocks.append(current)
             labels[item.name] = current.id
             continue
-        if current.terminator is not None:
-            current = Block(len(blocks))
-            blocks.append(current)
-        if _ends_block(item):
-            current.terminator = item
-        else:
-            current.instructions.append(item)
+        meeting = meeting_of(item) if meet else None
+        for step in (meeting, item) if meeting is not None else (item,):
+            if current.terminator is not None:
+                current = Block(len(blocks))
+                blocks.append(current)
+            if _ends_block(step) or (meet and is_warp_barrier(step)):
+                current.terminator = step
+            else:
+                current.instructions.append(step)
     # A body that runs off its end returns.
     end = Block(len(blocks), terminator=Instruction("ret", (), (), flat.body[-1].line if flat.body else 1))
     blocks.append(end)
@@ -89,7 +111,7 @@ def build_graph(flat: FlatKernel) -> tuple[Graph, list[Problem]]:
 def _link(block: Block, labels: dict[str, int], tables: dict[str, BranchTable], problems: list[Problem]) -> None:
     last = block.terminator
     following = block.id + 1
-    if last is None or is_block_barrier(last):
+    if last is None or is_block_barrier(last) or is_warp_barrier(last):
         block.successors = [following]
     elif last.opcode == "bra":
         target = last.operands[0] if last.operands else None

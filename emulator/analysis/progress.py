@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from emulator.analysis.cfg import Graph, is_block_barrier
+from emulator.analysis.cfg import Graph, is_block_barrier, is_warp_barrier
 from emulator.analysis.classify import Classes
 from emulator.analysis.operands import definitions, uses
 from emulator.syntax.nodes import Instruction, Label
@@ -28,11 +28,33 @@ def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
         last = graph.blocks[block].terminator
         if last is not None and is_block_barrier(last) and (classes.waiting[block] or last.guard is not None):
             return True
-    return any(
+    return _meet_apart(graph, classes) or any(
         _may_spin(graph, body, _watches_memory)
         or (not _meets(graph, body) and _may_spin(graph, body, _rereads(graph, body, _CONSTANT)))
         for body in _loops(graph)
     )
+
+
+def _meet_apart(graph: Graph, classes: Classes) -> bool:
+    """Whether lanes may wait at one barrier of their warp for lanes at another.
+
+    Those that wait elsewhere while a block runs may come to such a barrier on ways that no barrier of the block cuts.
+    """
+    meeting = {block for block in graph.order if any(is_warp_barrier(item) for item in _items(graph, block))}
+    for block in meeting:
+        seen: set[int] = set()
+        stack = list(classes.waiting[block])
+        while stack:
+            other = stack.pop()
+            if other in seen:
+                continue
+            if other in meeting:
+                return True
+            seen.add(other)
+            last = graph.blocks[other].terminator
+            if last is None or not is_block_barrier(last):
+                stack += graph.blocks[other].successors
+    return False
 
 
 def waits_for_blocks(graph: Graph) -> bool:

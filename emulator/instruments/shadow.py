@@ -81,7 +81,31 @@ _SHARED = _loop(
     "check_shared",
     f"""
   %inside = icmp ult i64 %at, %shared.size
-  br i1 %inside, label %look, label %next
+  br i1 %inside, label %look, label %far
+far:
+  ; In the window of the cluster: what is written there is known, and ordered by the cluster's means.
+  %rank.more = lshr i64 %at, {abi.RANK_SHIFT}
+  %rank = sub i64 %rank.more, 1
+  %there = and i64 %at, {(1 << abi.RANK_SHIFT) - 1}
+  %exists = icmp ult i64 %rank, %cluster.blocks
+  %fits = icmp ult i64 %there, %shared.size
+  %place = and i1 %exists, %fits
+  %changes = xor i1 %is.read, true
+  %notes = and i1 %place, %changes
+  br i1 %notes, label %far.write, label %next
+far.write:
+  %seat.offset = mul i64 %rank, %stride
+  %seat = getelementptr i8, ptr %cluster.first, i64 %seat.offset
+{field("seat.shadow", "%seat", abi.WORKER_SHADOW, "ptr")}
+{field("seat.epoch", "%seat", abi.WORKER_EPOCH, "i32")}
+  %far.offset = mul i64 %there, {_CELL}
+  %far.cell = getelementptr i8, ptr %seat.shadow, i64 %far.offset
+  %far.kind.p = getelementptr i32, ptr %far.cell, i64 3
+  %far.value.p = getelementptr i32, ptr %far.cell, i64 4
+  store i32 %seat.epoch, ptr %far.cell
+  store i32 3, ptr %far.kind.p
+  store i32 256, ptr %far.value.p
+  br label %next
 look:
   %cell.offset = mul i64 %at, {_CELL}
   %cell = getelementptr i8, ptr %shadow, i64 %cell.offset
@@ -180,6 +204,9 @@ note.weak:
     f"""
 {field("shadow", "%tls", abi.WORKER_SHADOW, "ptr")}
 {field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
+{field("cluster.blocks", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("cluster.first", "%tls", abi.WORKER_CLUSTER, "ptr")}
   %gang64 = zext i32 %gang to i64
   %gang.epochs = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG_EPOCHS}
   %gang.epoch.p = getelementptr i32, ptr %gang.epochs, i64 %gang64

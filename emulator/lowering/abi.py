@@ -80,8 +80,10 @@ The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
     148 i32 first             of dispatched kernels: positions before it come last at the next choice
     152 i32 patience          back edges until the gang gives way
     156 i32 cluster waiting   lanes that wait at the cluster's barrier
+    160 i32 warp waiting      lanes that wait for others of the warp
     192 i32[32] next          of dispatched kernels: the position of each lane's next block
-    320 registers             (192 in other kernels)
+    320 i32[32] members       of dispatched kernels: for whom each lane waits
+    448 registers             (192 in other kernels)
 
 An address in shared memory is an offset in the block's own. In the window of the cluster, which the same instructions
 accept, bits 24 to 31 hold the rank of the block whose memory is meant, plus 1: 0 is the block itself. Generic addresses
@@ -170,9 +172,11 @@ FRAME_CLUSTER_ARRIVED = 144
 FRAME_FIRST = 148
 FRAME_PATIENCE = 152
 FRAME_CLUSTER_WAITING = 156
+FRAME_WARP_WAITING = 160
 FRAME_NEXT = 192
+FRAME_MEMBERS = 320
 FRAME_REGISTERS = 192
-FRAME_DISPATCHED_REGISTERS = 320
+FRAME_DISPATCHED_REGISTERS = 448
 
 # What the compiled function of a gang returns.
 DONE, SUSPENDED, STOPPED, FAULTED = 0, 1, 2, 3

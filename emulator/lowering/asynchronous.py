@@ -1,40 +1,35 @@
-"""Lowers mbarriers and asynchronous copies.
+"""Lowers asynchronous copies.
 
 A copy is done at once, so that it is visible at its wait at the latest; commits and waits of groups have nothing left
 to do. The bytes that an mbarrier tracks arrive at once, too: its transaction count goes below 0 until the
-expectation comes, as the hardware allows. A thread that waits at an mbarrier gives way to the others.
+expectation comes, as the hardware allows.
 """
 
 from __future__ import annotations
 
-from emulator.analysis.operands import is_sink
 from emulator.analysis.shapes import Shape
-from emulator.instruments.instrument import AccessKind, Probe
+from emulator.instruments.instrument import AccessKind
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
 from emulator.lowering import abi
 from emulator.lowering.access import Access, access_of
 from emulator.lowering.emitter import LIKELY
+from emulator.lowering.mbarriers import (
+    ADDRESSES,
+    MORE,
+    RESULT,
+    SIZES,
+    SOURCES,
+    TRANSACTIONS,
+    MbarrierInstructions,
+    space_of,
+)
 from emulator.lowering.memory import Mask
-from emulator.lowering.memory_instructions import MemoryInstructions, flatten, problem_of
+from emulator.lowering.memory_instructions import flatten, problem_of
 from emulator.syntax.nodes import ImmediateOperand, Instruction, Operand, RegisterOperand
 
 _GROUPS = frozenset({"commit_group", "wait_group", "wait_all", "prefetch"})
-_TRANSACTIONS = "mbarrier::complete_tx::bytes"
-# Functions of the support library: what stands behind context, worker, site and mask.
-_SUPPORT = {
-    "mbarrier_init": "i32, ptr, ptr",
-    "mbarrier_invalidate": "i32, ptr",
-    "mbarrier_update": "i32, ptr, ptr, ptr, i32, ptr",
-    "mbarrier_test": "i32, ptr, ptr, ptr",
-    "copy_filled": "i32, ptr, i32, ptr, i32, ptr",
-    "bulk_ends": "i32, ptr, i32, i32, ptr, ptr, ptr",
-    "bulk_copy": "ptr, ptr, ptr",
-    "bulk_zero": "i32, ptr, ptr",
-}
-# Which temporary holds which argument of the support library, one element a lane.
-_ADDRESSES, _SOURCES, _SIZES, _MORE, _RESULT = 10, 11, 12, 13, 14
 
 
 def operand_pattern(item: Instruction) -> str:
@@ -60,7 +55,9 @@ def operand_pattern(item: Instruction) -> str:
         return "AARX?"
     if "prefetch" in parts:
         return "AR"
-    return "AARA" if _TRANSACTIONS in parts else "AARR" if "cp_mask" in parts else "AAR"
+    if "multicast::cluster" in parts:
+        return "AARAR"
+    return "AARA" if TRANSACTIONS in parts else "AARR" if "cp_mask" in parts else "AAR"
 
 
 def is_asynchronous(item: Instruction) -> bool:
@@ -70,12 +67,9 @@ def is_asynchronous(item: Instruction) -> bool:
     return item.opcode in ("cp", "mbarrier")
 
 
-def _space(instruction: Instruction) -> str:
-    """Shared memory where it is named, else the generic space."""
-    return "shared" if any(part.split("::")[0] == "shared" for part in instruction.modifiers) else "generic"
+class AsyncInstructions(MbarrierInstructions):
+    """Lowers what `is_asynchronous` names."""
 
-
-class AsyncInstructions(MemoryInstructions):
     def asynchronous(self, instruction: Instruction, mask: Mask) -> None:
         parts = set(instruction.modifiers)
         if instruction.opcode == "mbarrier":
@@ -88,140 +82,14 @@ class AsyncInstructions(MemoryInstructions):
         elif "mbarrier" in parts:
             self._arrive_on_copies(instruction, mask)
         elif "reduce" in parts or "bulk" in parts:
-            if not parts & _GROUPS:
+            if parts & _GROUPS:
+                return
+            if "multicast::cluster" in parts:
+                self._multicast(instruction, mask)
+            else:
                 self._bulk(instruction, mask)
         elif not parts & _GROUPS:
             self._copy_async(instruction, mask)
-
-    # Calls of the support library.
-
-    def _array(self, value: Value, tag: int) -> str:
-        """A pointer to the value of each lane."""
-        place = self.emitter.temporary(value.type, self.lanes.width, tag)
-        self.emitter.emit(f"store {self.lanes.splat(value)}, ptr {place}, align 64")
-        return place
-
-    def _served(self, function: str, site: int, mask: Mask, *arguments: str) -> None:
-        """Calls a function that does its work for all active lanes, or records a fault."""
-        emitter = self.emitter
-        emitter.declare(f"declare i1 @{function}(ptr, ptr, i32, i32, {_SUPPORT[function]})")
-        given = ", ".join(("ptr %ctx", "ptr %tls", f"i32 {site}", f"i32 {mask.word}", *arguments))
-        ok = emitter.put(f"call i1 @{function}({given})")
-        after = emitter.new_label("served")
-        emitter.branch_if(ok, after, "faulted", LIKELY)
-        emitter.place(after)
-
-    def _addresses_of(self, shape: Shape, tag: int) -> str:
-        return self._array(self.addresses.vector(shape), tag)
-
-    def _observe_stretch(self, kind: AccessKind, space: str, shape: Shape, sizes: Value, mask: Mask, site: int) -> None:
-        for instrument in self.context.instruments:
-            addresses = self.addresses.vector(shape)
-            instrument.on_stretch(Probe(self.emitter, mask), kind, space, addresses, self.lanes.splat(sizes), site)
-
-    # Mbarriers.
-
-    def _mbarrier(self, instruction: Instruction, mask: Mask) -> None:
-        operation, parts = instruction.modifiers[0], set(instruction.modifiers)
-        operands = instruction.operands
-        if operation == "pending_count":
-            self._pending_count(instruction)
-        elif operation in ("test_wait", "try_wait"):
-            self._test(instruction, mask)
-        elif operation == "inval":
-            site, space, address = self._object(instruction, 0)
-            self._served("mbarrier_invalidate", site, mask, space, f"ptr {self._addresses_of(address, _ADDRESSES)}")
-        elif operation == "init":
-            site, space, address = self._object(instruction, 0)
-            counts = self._array(self._source(operands[1], "i32"), _SIZES)
-            addresses = self._addresses_of(address, _ADDRESSES)
-            self._served("mbarrier_init", site, mask, space, f"ptr {addresses}", f"ptr {counts}")
-        elif operation in ("expect_tx", "complete_tx"):
-            change = self._source(operands[1], "i32")
-            change = self.lanes.neg(change) if operation == "complete_tx" else change
-            self._update(instruction, 0, self.lanes.const("i32", 0), change, 0, mask)
-        else:
-            given = self._source(operands[2], "i32") if len(operands) > 2 else self.lanes.const("i32", 1)
-            expects = "expect_tx" in parts
-            count = self.lanes.const("i32", 1) if expects else given
-            change = given if expects else self.lanes.const("i32", 0)
-            flags = abi.ARRIVES
-            flags |= abi.DROPS if operation == "arrive_drop" else 0
-            flags |= abi.MAY_NOT_COMPLETE if "noComplete" in parts else 0
-            state = self._update(instruction, 1, count, change, flags, mask, not is_sink(operands[0]))
-            if state is not None and isinstance(operands[0], RegisterOperand):
-                self.registers.write_value(operands[0].name, state)
-
-    def _object(self, instruction: Instruction, position: int) -> tuple[int, str, Shape]:
-        """The site, the argument that names the space, and the address of an mbarrier."""
-        tracked = _TRANSACTIONS in instruction.modifiers or instruction.opcode not in ("mbarrier", "cp")
-        space = "shared" if tracked else _space(instruction)
-        site = self.context.sites.add(instruction, space, "atomic")
-        return site, f"i32 {abi.SPACE_CODES[space]}", self._address(instruction, position, space)
-
-    def _update(
-        self, instruction: Instruction, position: int, count: Value, change: Value, flags: int, mask: Mask,
-        wanted: bool = False,
-    ) -> Value | None:  # fmt: skip
-        """Counts arrivals and bytes; the object before, one a lane, where it is wanted."""
-        site, space, address = self._object(instruction, position)
-        addresses = self._addresses_of(address, _ADDRESSES)
-        counts, changes = self._array(count, _SIZES), self._array(change, _MORE)
-        width = self.lanes.width
-        states = self.emitter.temporary("i64", width, _RESULT) if wanted else "null"
-        self._served(
-            "mbarrier_update", site, mask, space, f"ptr {addresses}", f"ptr {counts}", f"ptr {changes}",
-            f"i32 {flags}", f"ptr {states}",
-        )  # fmt: skip
-        return self.emitter.value(f"load <{width} x i64>, ptr {states}, align 64", "i64", width) if wanted else None
-
-    def _test(self, instruction: Instruction, mask: Mask) -> None:
-        """Whether the phase is over; a lane that has to wait gives way at its next back edge."""
-        emitter, lanes, width = self.emitter, self.lanes, self.lanes.width
-        site, space, address = self._object(instruction, 1)
-        if "parity" in instruction.modifiers:
-            parity = lanes.cast(self._source(instruction.operands[2], "i32"), "zext", "i64")
-            state = lanes.binary("shl", parity, lanes.const("i64", abi.MBARRIER_PHASE))
-        else:
-            state = self._source(instruction.operands[2], "i64")
-        addresses, states = self._addresses_of(address, _ADDRESSES), self._array(state, _SOURCES)
-        complete = emitter.temporary("i32", 1, _RESULT)
-        emitter.emit(f"store i32 0, ptr {complete}")
-        self._served("mbarrier_test", site, mask, space, f"ptr {addresses}", f"ptr {states}", f"ptr {complete}")
-        word = emitter.put(f"load i{width}, ptr {complete}")
-        waits = emitter.put(f"icmp ne i{width} {word}, {mask.word}")
-        waiting, after = emitter.new_label("waiting"), emitter.new_label("tested")
-        emitter.branch_if(waits, waiting, after)
-        emitter.place(waiting)
-        self.context.tire()
-        emitter.branch(after)
-        emitter.place(after)
-        result = instruction.operands[0]
-        assert isinstance(result, RegisterOperand)
-        if address.kind == "uniform" and not state.lanes:
-            # One object and one phase: the same answer for all lanes that asked.
-            value = lanes.icmp("ne", Value(word, f"i{width}", 0), lanes.const(f"i{width}", 0))
-        else:
-            value = emitter.value(f"bitcast i{width} {word} to <{width} x i1>", "i1", width)
-        self.registers.write_value(result.name, value)
-
-    def _pending_count(self, instruction: Instruction) -> None:
-        lanes = self.lanes
-        state = self._source(instruction.operands[1], "i64")
-        above = lanes.binary("lshr", state, lanes.const("i64", abi.MBARRIER_COUNT_BITS))
-        count = lanes.and_(above, lanes.const("i64", (1 << abi.MBARRIER_COUNT_BITS) - 1))
-        target = instruction.operands[0]
-        assert isinstance(target, RegisterOperand)
-        self.registers.write_value(target.name, lanes.cast(count, "trunc", "i32"))
-
-    def _arrive_on_copies(self, instruction: Instruction, mask: Mask) -> None:
-        """The copies are done. Without .noinc the arrival was added to the pending ones before: nothing is left."""
-        count = self.lanes.const("i32", int("noinc" in instruction.modifiers))
-        flags = abi.ARRIVES if "noinc" in instruction.modifiers else 0
-        self._update(instruction, 0, count, self.lanes.const("i32", 0), flags, mask)
-
-    def _complete_bytes(self, instruction: Instruction, position: int, sizes: Value, mask: Mask) -> None:
-        self._update(instruction, position, self.lanes.const("i32", 0), self.lanes.neg(sizes), 0, mask)
 
     # cp.async.
 
@@ -279,29 +147,51 @@ class AsyncInstructions(MemoryInstructions):
         sizes = self.lanes.umin(given, self.lanes.const("i32", size))
         self._observe_stretch("read", "global", source, sizes, mask, site)
         self._observe_stretch("write", "shared", target, self.lanes.const("i32", size), mask, site)
-        targets, sources = self._addresses_of(target, _ADDRESSES), self._addresses_of(source, _SOURCES)
+        targets, sources = self._addresses_of(target, ADDRESSES), self._addresses_of(source, SOURCES)
         shared, plain = abi.SPACE_CODES["shared"], abi.SPACE_CODES["global"]
         self._served(
             "copy_filled", site, mask, f"i32 {shared}", f"ptr {targets}", f"i32 {plain}", f"ptr {sources}",
-            f"i32 {size}", f"ptr {self._array(given, _SIZES)}",
+            f"i32 {size}", f"ptr {self._array(given, SIZES)}",
         )  # fmt: skip
 
     # Bulk copies.
 
-    def _bulk(self, instruction: Instruction, mask: Mask) -> None:
+    def _multicast(self, instruction: Instruction, mask: Mask) -> None:
+        """The same copy for each rank that some lane names: target and mbarrier lie there at the same place."""
+        emitter, lanes = self.emitter, self.lanes
+        chosen = lanes.cast(self._source(instruction.operands[4], "i16"), "zext", "i32")
+        before = emitter.label
+        loop, copy, following, done = (emitter.new_label(name) for name in ("rank", "cast", "cast_on", "cast_done"))
+        emitter.branch(loop)
+        emitter.place(loop)
+        rank, rank_next = emitter.fresh(), emitter.fresh()
+        emitter.emit(f"{rank} = phi i32 [ 0, %{before} ], [ {rank_next}, %{following} ]")
+        bit = lanes.and_(lanes.lshr(chosen, Value(rank, "i32", 0)), lanes.const("i32", 1))
+        named = lanes.splat(lanes.icmp("ne", bit, lanes.const("i32", 0)))
+        word = emitter.put(f"and i32 {emitter.put(f'bitcast {named} to i32')}, {mask.word}")
+        emitter.branch_if(emitter.put(f"icmp ne i32 {word}, 0"), copy, following)
+        emitter.place(copy)
+        self._bulk(instruction, Mask(emitter, word), Value(rank, "i32", 0))
+        emitter.branch(following)
+        emitter.place(following)
+        emitter.emit(f"{rank_next} = add i32 {rank}, 1")
+        emitter.branch_if(emitter.put(f"icmp ult i32 {rank_next}, 16"), loop, done)
+        emitter.place(done)
+
+    def _bulk(self, instruction: Instruction, mask: Mask, rank: Value | None = None) -> None:
         emitter, width = self.emitter, self.lanes.width
         parts = instruction.modifiers
         spaces = [part.split("::")[0] for part in parts if part.split("::")[0] in ("shared", "global")]
         to, source_space = spaces[0], spaces[1]
-        target = self._address(instruction, 0, to)
+        target = self._ranked(self._address(instruction, 0, to), rank)
         source = self._address(instruction, 1, source_space)
         sizes = self._source(instruction.operands[2], "i32")
         reduces = "reduce" in parts
         kind: AccessKind = "atomic" if reduces else "write"
         site = self.context.sites.add(instruction, to, kind)
-        found = emitter.temporary("ptr", 2 * width, _RESULT)
-        size_array = self._array(sizes, _SIZES)
-        targets, sources = self._addresses_of(target, _ADDRESSES), self._addresses_of(source, _SOURCES)
+        found = emitter.temporary("ptr", 2 * width, RESULT)
+        size_array = self._array(sizes, SIZES)
+        targets, sources = self._addresses_of(target, ADDRESSES), self._addresses_of(source, SOURCES)
         self._served(
             "bulk_ends", site, mask, f"i32 {abi.SPACE_CODES[to]}", f"ptr {targets}",
             f"i32 {abi.ATOMIC if reduces else abi.WRITE}", f"i32 {abi.SPACE_CODES[source_space]}", f"ptr {sources}",
@@ -314,10 +204,10 @@ class AsyncInstructions(MemoryInstructions):
         else:
             masks = "null"
             if "cp_mask" in parts:
-                masks = self._array(self._source(instruction.operands[-1], "i32"), _MORE)
+                masks = self._array(self._source(instruction.operands[-1], "i32"), MORE)
             self._served("bulk_copy", site, mask, f"ptr {size_array}", f"ptr {found}", f"ptr {masks}")
-        if _TRANSACTIONS in parts:
-            self._complete_bytes(instruction, 3, sizes, mask)
+        if TRANSACTIONS in parts:
+            self._complete_bytes(instruction, 3, sizes, mask, rank)
 
     def _reduce(self, instruction: Instruction, to: str, sizes: str, found: str, mask: Mask) -> None:
         """For each active lane and each element: the atomic operation on the host's memory."""
@@ -381,10 +271,10 @@ class AsyncInstructions(MemoryInstructions):
         initial = instruction.operands[2]
         if not isinstance(initial, ImmediateOperand) or initial.value != 0:
             raise problem_of(instruction, f"{instruction.form} stores 0 only")
-        space = _space(instruction)
+        space = space_of(instruction)
         target = self._address(instruction, 0, space)
         sizes = self.lanes.resize(self._source(instruction.operands[1], "i64"), "i32")
         site = self.context.sites.add(instruction, space, "write")
         self._observe_stretch("write", space, target, sizes, mask, site)
-        targets, size_array = self._addresses_of(target, _ADDRESSES), self._array(sizes, _SIZES)
+        targets, size_array = self._addresses_of(target, ADDRESSES), self._array(sizes, SIZES)
         self._served("bulk_zero", site, mask, f"i32 {abi.SPACE_CODES[space]}", f"ptr {targets}", f"ptr {size_array}")

@@ -48,6 +48,9 @@ class ChainedKernel(KernelLowering):
             self.registers.flush(self.liveness.live_in[target], set(), None)
         self.control.edge(block.id, target, word)
 
+    def _warp_barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
+        raise problem_of(last, "internal: lanes that move together meet nowhere")
+
     def _slots(self) -> list[str]:
         lines: list[str] = []
         for pointer, type in self.registers.used_slots.values():

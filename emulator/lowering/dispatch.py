@@ -21,6 +21,19 @@ _CLUSTER_WAIT = [
     "  %clusterwait = load i32, ptr %cluster.p",
     "  %blocked = or i32 %anywait, %clusterwait",
 ]
+_WARP_WAIT = [
+    f"  %apart.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WARP_WAITING}",
+    "  %apart.before = load i32, ptr %apart.p",
+    "  %nobody.waits = icmp eq i32 %apart.before, 0",
+    "  br i1 %nobody.waits, label %together, label %meet",
+    "meet:",
+    "  call void @meet_lanes(ptr %frame)",
+    "  br label %together",
+    "together:",
+    "  %apart = load i32, ptr %apart.p",
+    "  %apart.not = xor i32 %apart, -1",
+    "  %can = and i32 %unblocked, %apart.not",
+]
 _NOBODY = 1 << 20  # the next block of a lane that cannot run
 
 
@@ -32,6 +45,7 @@ class DispatchControl:
         self.graph = graph
         self.word = f"i{emitter.width}"
         self.vector = f"<{emitter.width} x i32>"
+        self.meets = False  # whether lanes may wait for others of their warp
         self.extra: list[str] = []  # labels of code behind barriers, numbered behind the blocks
 
     def enter(self, block: int) -> str:
@@ -184,6 +198,32 @@ class DispatchControl:
         here = self.emitter.put(f"load {self.word}, ptr %M")
         return self.emitter.put(f"and {self.word} {alive}, {self.emitter.put(f'xor {self.word} {here}, -1')}")
 
+    def missing(self, members: Value, waiting: str) -> str:
+        """The living lanes that those who wait name, but that do not wait with them."""
+        width = self.emitter.width
+        lanes = self.emitter.value(f"bitcast {self.word} {waiting} to <{width} x i1>", "i1", width)
+        named = self.lanes.select(lanes, members, self.lanes.splat(self.lanes.const("i32", 0)))
+        self.emitter.declare(f"declare i32 @llvm.vector.reduce.or.v{width}i32(<{width} x i32>)")
+        all_named = self.emitter.put(f"call i32 @llvm.vector.reduce.or.v{width}i32({named})")
+        alive = self.emitter.put(f"load {self.word}, ptr {self._field(abi.FRAME_ALIVE)}")
+        absent = self.emitter.put(f"xor {self.word} {waiting}, -1")
+        return self.emitter.put(
+            f"and {self.word} {all_named}, {self.emitter.put(f'and {self.word} {alive}, {absent}')}"
+        )
+
+    def wait_for(self, members: Value, waiting: str) -> None:
+        """The lanes wait until all the members have come, see `meet_lanes` of the support library."""
+        self.meets = True
+        width = self.emitter.width
+        place = self._field(abi.FRAME_MEMBERS)
+        name = f"llvm.masked.store.v{width}i32.p0"
+        self.emitter.declare(f"declare void @{name}(<{width} x i32>, ptr, <{width} x i1>)")
+        lanes = self.emitter.put(f"bitcast {self.word} {waiting} to <{width} x i1>")
+        self.emitter.emit(f"call void @{name}({members}, ptr align 64 {place}, <{width} x i1> {lanes})")
+        field = self._field(abi.FRAME_WARP_WAITING)
+        before = self.emitter.put(f"load {self.word}, ptr {field}")
+        self.emitter.emit(f"store {self.word} {self.emitter.put(f'or {self.word} {before}, {waiting}')}, ptr {field}")
+
     def tire(self) -> None:
         """At the next back edge the gang gives way."""
         self.emitter.emit(f"store i32 0, ptr {self._field(abi.FRAME_PATIENCE)}")
@@ -193,8 +233,11 @@ class DispatchControl:
     def allocas(self) -> list[str]:
         return [f"  %M = alloca {self.word}", f"  %runnable = alloca {self.word}"]
 
-    def entry(self, in_cluster: bool) -> list[str]:
-        """Code that starts a gang or lets it continue; `in_cluster`: it may wait at the cluster's barrier."""
+    def entry(self, in_cluster: bool, meets: bool) -> list[str]:
+        """Code that starts a gang or lets it continue.
+
+        `in_cluster`: it may wait at the cluster's barrier. `meets`: its lanes may wait for each other.
+        """
         width, word, vector = self.emitter.width, self.word, self.vector
         spread = f"<{width} x i32> zeroinitializer"
         return [
@@ -217,7 +260,8 @@ class DispatchControl:
             "  %anywait = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %waits)",
             *(_CLUSTER_WAIT if in_cluster else []),
             f"  %free = xor {word} %{'blocked' if in_cluster else 'anywait'}, -1",
-            f"  %can = and {word} %alive, %free",
+            f"  %unblocked = and {word} %alive, %free",
+            *(_WARP_WAIT if meets else [f"  %can = or {word} %unblocked, 0"]),
             f"  store {word} %can, ptr %runnable",
             f"  %nobody = icmp eq {word} %can, 0",
             "  br i1 %nobody, label %idle, label %choose",
@@ -258,4 +302,5 @@ class DispatchControl:
         return [
             "declare i32 @llvm.vector.reduce.or.v16i32(<16 x i32>)",
             f"declare i32 @llvm.vector.reduce.umin.v{width}i32(<{width} x i32>)",
+            "declare void @meet_lanes(ptr)",
         ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from emulator.analysis.cfg import Block
+from emulator.analysis.cfg import MEETING, Block
 from emulator.analysis.operands import uses
 from emulator.analysis.progress import is_active
 from emulator.lowering import abi
 from emulator.lowering.barrier import alignment_of, bytes_of
 from emulator.lowering.control import Control
 from emulator.lowering.dispatch import DispatchControl
+from emulator.lowering.emitter import LIKELY
 from emulator.lowering.kernel import KernelLowering
 from emulator.lowering.memory import Mask
 from emulator.syntax.nodes import Instruction, RegisterOperand
@@ -47,7 +48,7 @@ class DispatchedKernel(KernelLowering):
     def _start(self) -> list[str]:
         for line in self.dispatch.declarations():
             self.emitter.declare(line)
-        return self.dispatch.entry(self.barriers.uses_cluster)
+        return self.dispatch.entry(self.barriers.uses_cluster, self.dispatch.meets)
 
     def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
         """The lanes wait, each with the code behind the barrier as its next block; others may go on."""
@@ -68,6 +69,30 @@ class DispatchedKernel(KernelLowering):
             self._behind_reduction(block, last, target, label)
         else:
             self.emitter.branch("dispatch")
+
+    def _warp_barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
+        """Goes on at once where all members are here; else the lanes wait until all of them have come."""
+        emitter, lanes, width = self.emitter, self.emitter.lanes, self.gang.width
+        (target,) = block.successors
+        if MEETING not in last.modifiers:
+            self.instructions.observe_warp(last, mask, [])
+        waiting = mask.word
+        if last.guard is not None:
+            guard = lanes.splat(self.registers.value(self.registers.read(last.guard.register)))
+            holds, fails = self.control.split(guard, mask.word)
+            waiting = fails if last.guard.negated else holds
+        members = lanes.splat(self.registers.typed(last.operands[0], "i32"))
+        named = {name for name in uses(last) if name in self.flat.registers}
+        self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
+        missing = self.dispatch.missing(members, waiting)
+        here, apart = emitter.new_label("met"), emitter.new_label("apart")
+        emitter.branch_if(emitter.put(f"icmp eq i{width} {missing}, 0"), here, apart, LIKELY)
+        emitter.place(apart)
+        self.dispatch.set_next(mask.word, self.graph.position[target])
+        self.dispatch.wait_for(members, waiting)
+        emitter.branch("dispatch")
+        emitter.place(here)
+        self.control.edge(block.id, target, mask.word)
 
     def _behind_reduction(self, block: Block, last: Instruction, target: int, label: str) -> None:
         self.emitter.place(label)

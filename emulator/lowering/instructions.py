@@ -130,7 +130,7 @@ class InstructionLowering(AsyncInstructions):
         active = None
         if form.kind == "warp":
             active = mask.vector
-            self._observe_warp(instruction, mask, values)
+            self.observe_warp(instruction, mask, values)
             if instruction.guard is not None:
                 active = self.lanes.and_(active, self.lanes.splat(self._guard(instruction)))
         self.lanes.lazy_nan = is_lazy(form)
@@ -176,9 +176,9 @@ class InstructionLowering(AsyncInstructions):
         if "arrive" in instruction.modifiers:
             self.context.barriers.arrive(instruction, mask.word)
         else:
-            self._observe_warp(instruction, mask, [self._source(o, "i32") for o in instruction.operands])
+            self.observe_warp(instruction, mask, [self._source(o, "i32") for o in instruction.operands])
 
-    def _observe_warp(self, instruction: Instruction, mask: Mask, values: list[Value]) -> None:
+    def observe_warp(self, instruction: Instruction, mask: Mask, values: list[Value]) -> None:
         """Tells instruments of an instruction of the warp; its member mask is its last source, if it has one."""
         if not self.context.instruments:
             return

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from emulator.analysis.cfg import Block, Graph, is_block_barrier
+from emulator.analysis.cfg import Block, Graph, is_block_barrier, is_warp_barrier
 from emulator.analysis.classify import Classes
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
@@ -106,6 +106,10 @@ class KernelLowering(ABC):
         """A barrier of the block at the end of a block of code."""
 
     @abstractmethod
+    def _warp_barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
+        """A barrier of the warp at the end of a block of code."""
+
+    @abstractmethod
     def _slots(self) -> list[str]:
         """Code that makes the pointers of the register slots."""
 
@@ -158,6 +162,9 @@ class KernelLowering(ABC):
         if last.opcode == "trap":
             self.instructions.trap(last, mask)
             self.emitter.emit("unreachable")
+            return
+        if is_warp_barrier(last):
+            self._warp_barrier(block, last, mask)
             return
         problem = lookup(last)
         if isinstance(problem, Problem):

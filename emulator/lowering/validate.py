@@ -220,7 +220,7 @@ def pattern_of(item: Instruction) -> str | None:
     """The pattern of the operands of a form that the table leaves open, None where there is none."""
     pattern = operand_pattern(item) if is_asynchronous(item) else _PATTERNS.get(_pattern_name(item))
     if pattern is not None and "L2::cache_hint" in item.modifiers:
-        # A mask of bytes stands behind the policy.
+        # The policy stands behind everything but a mask of bytes.
         pattern = pattern[:-1] + "CR" if "cp_mask" in item.modifiers else pattern + "C"
     return pattern
 

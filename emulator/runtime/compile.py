@@ -71,6 +71,8 @@ def lower_entry(
     kind: type[KernelLowering] = ChainedKernel
     if flat.has_recursion or needs_independent_lanes(graph, classes):
         kind = DispatchedKernel
+        graph, _ = build_graph(flat, meet=True)
+        liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
     lowering = kind(flat, graph, liveness, classes, gang, make_instruments(instruments))
     lowered = lowering.run()

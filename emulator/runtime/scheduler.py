@@ -173,7 +173,10 @@ look:
   %f.here = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %f.waiting)
   %f.cluster.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_CLUSTER_WAITING}
   %f.cluster = load i32, ptr %f.cluster.p
-  %f.any = or i32 %f.here, %f.cluster
+  %f.apart.p = getelementptr i8, ptr %frame, i64 {abi.FRAME_WARP_WAITING}
+  %f.apart = load i32, ptr %f.apart.p
+  %f.wide = or i32 %f.here, %f.cluster
+  %f.any = or i32 %f.wide, %f.apart
   %f.not = xor i32 %f.any, -1
   %f.can = and i32 %f.alive, %f.not
   %blocked = icmp eq i32 %f.can, 0
@@ -194,7 +197,9 @@ judge.gang:
   %j.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
   %j.here = call i32 @llvm.vector.reduce.or.v16i32(<16 x i32> %j.waiting)
   %j.cluster = load i32, ptr %f.cluster.p
-  %j.any = or i32 %j.here, %j.cluster
+  %j.apart = load i32, ptr %f.apart.p
+  %j.wide = or i32 %j.here, %j.cluster
+  %j.any = or i32 %j.wide, %j.apart
   %j.not = xor i32 %j.any, -1
   %j.can = and i32 %j.alive, %j.not
   %j.blocked = icmp eq i32 %j.can, 0
@@ -311,7 +316,10 @@ verdict:
 something:
   br i1 %alone, label %spinning, label %check.stop
 nothing:
-  br i1 %alone, label %deadlock, label %await
+  br i1 %alone, label %part, label %await
+part:
+  %parted = call i1 @part_lanes(ptr %ctx, ptr %tls)
+  br i1 %parted, label %check.stop, label %deadlock
 await:
   ret i32 {abi.STUCK}
 spinning:

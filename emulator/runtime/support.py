@@ -9,6 +9,7 @@ from emulator.lowering import abi
 from emulator.runtime.bulk_copies import BULK_COPIES, BULK_COPY_SYMBOLS
 from emulator.runtime.idleness import IDLENESS
 from emulator.runtime.mbarriers import MBARRIER_SYMBOLS, MBARRIERS
+from emulator.runtime.meetings import MEETINGS
 from emulator.runtime.residency import RESIDENCY
 from emulator.runtime.scheduler import SCHEDULER, field
 
@@ -361,7 +362,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 SYMBOLS = (
     "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes", "pass_gang_epoch", "run",
-    "run_resident", "global_time", "cycle_count", *MBARRIER_SYMBOLS, *BULK_COPY_SYMBOLS,
+    "run_resident", "global_time", "meet_lanes", "cycle_count", *MBARRIER_SYMBOLS, *BULK_COPY_SYMBOLS,
 )  # fmt: skip
 
 
@@ -378,6 +379,7 @@ def support_ir() -> str:
         MBARRIERS,
         BULK_COPIES,
         IDLENESS,
+        MEETINGS,
         SCHEDULER,
         RESIDENCY,
         _DECLARATIONS,

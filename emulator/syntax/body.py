@@ -49,6 +49,7 @@ class BodyParser:
         self._places: dict[tuple[int, int, int], tuple[SourceLocation, int]] = {}
         self._scopes: list[dict[str, str]] = [{}]
         self._scope_items: list[int] = [0]
+        self._scope_tables: list[list[str]] = [[]]  # names of branch tables in each open scope
         self._renames = 0
 
     def declare_parameters(self, names: list[tuple[str, str]]) -> None:
@@ -67,6 +68,7 @@ class BodyParser:
                 reader.take()
                 self._scopes.append({})
                 self._scope_items.append(len(self.items))
+                self._scope_tables.append([])
             elif token == "}":
                 reader.take()
                 if len(self._scopes) == 1:
@@ -109,6 +111,7 @@ class BodyParser:
                 targets.append(reader.name())
             reader.expect(";")
             self.tables[name] = BranchTable(name, tuple(targets))
+            self._scope_tables[-1].append(name)
         elif directive == ".callprototype":
             reader.take()
             self.prototypes[name] = reader.prototype(name)
@@ -209,12 +212,20 @@ class BodyParser:
         self._scopes.pop()
         start = self._scope_items.pop()
         inside = self.items[start:]
+        tables = self._scope_tables.pop()
         labels = {item.name for item in inside if isinstance(item, Label) and "@" not in item.name}
+        labels.update(name for name in tables if "@" not in name)
         if not labels:
+            self._scope_tables[-1] += tables
             return
         # Labels are as local as registers: inline assembly may use one name in many places.
         self._renames += 1
         fresh = {name: f"{name}@{self._renames}" for name in labels}
+        for name in tables:
+            targets = tuple(fresh.get(target, target) for target in self.tables.pop(name).targets)
+            unique = fresh.get(name, name)
+            self.tables[unique] = BranchTable(unique, targets)
+            self._scope_tables[-1].append(unique)
         for index, item in enumerate(inside, start):
             if isinstance(item, Label):
                 self.items[index] = Label(fresh.get(item.name, item.name), item.line)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from async_cases import Case, library_cases, zeros
+from async_cases import Case, bulk_cases, library_cases, zeros
 from launching import module
 
 from emulator import CompiledEntry, Memory, Options, Outcome, compile_entry, launch
 
 LIBRARY = {case.name: case for case in library_cases()}
+BULK = {case.name: case for case in bulk_cases()}
 # sm_80 from NVRTC 12.9, sm_90 from 13.0, sm_100 from 13.5.
 ARCHITECTURES = ("80", "90", "100")
 
@@ -64,3 +65,9 @@ def test_a_wait_that_never_ends_is_a_deadlock(architecture: str) -> None:
         "threads wait at the mbarrier at byte 0 of shared memory for 1 more arrival, which never come"
     )
     assert outcome.seconds < 5
+
+
+@pytest.mark.parametrize("instruments", [(), ("checks",)], ids=["plain", "checked"])
+@pytest.mark.parametrize("name", BULK)
+def test_bulk_copies(name: str, instruments: tuple[str, ...]) -> None:
+    check("bulk", BULK[name], instruments)

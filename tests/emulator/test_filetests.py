@@ -29,14 +29,17 @@ def test_refusals_are_those_that_the_file_names(test: Filetest) -> None:
     assert [f"{line}: {found[line]}" for line, part in test.refused.items() if part not in found[line]] == []
 
 
-# Programs of clusters, which a GPU ran too.
-COOPERATION = DATA / "ptx" / "cooperation.ptx"
+# Programs of clusters and of asynchronous copies, which a GPU ran too.
+PROGRAMS = [
+    DATA / "ptx" / f"{name}.ptx"
+    for name in ("cooperation", "bulk", "asynchronous_sm_80", "asynchronous_sm_90", "matrix")
+]
 
 
 def test_every_row_without_code_is_in_a_file() -> None:
     """Rows of lane-wise arithmetic and of the warp have vectors; all others a place in one of the files."""
     seen = set()
-    for text in [*(test.text for test in TESTS), COOPERATION.read_text()]:
+    for text in [*(test.text for test in TESTS), *(path.read_text() for path in PROGRAMS)]:
         module, _ = parse(text)
         for function in module.functions.values():
             for item in function.body or ():

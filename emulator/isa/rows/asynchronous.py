@@ -72,6 +72,11 @@ _BULK = (
         kind="memory",
     ),
     row(
+        f"cp.async.bulk.shared::cluster.global.{_BYTES}.multicast::cluster{_HINT} …",
+        "Copies c bytes to the same place in each block of the cluster that a mask of 16 bits names.",
+        kind="memory",
+    ),
+    row(
         f"cp.async.bulk.shared::cluster.shared::cta.{_BYTES} …",
         "Copies c bytes to the shared memory of a block of the cluster and completes them at an mbarrier there.",
         kind="memory",

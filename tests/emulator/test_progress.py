@@ -1,0 +1,35 @@
+"""Threads that wait for each other, barriers of part of a block, and unusual control flow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from launching import compiled, run
+from progress_cases import Case, cases
+from progress_inputs import IN
+
+from emulator import Memory
+
+CASES = {case.entry: case for case in cases()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_computes(name: str) -> None:
+    case: Case = CASES[name]
+    result = run(compiled("progress", name, (case.threads, 1, 1)), np.zeros(1024, np.int32), IN)
+    assert result.outcome.fault is None
+    assert result.arrays[0][: len(case.expected)].tolist() == case.expected
+
+
+def test_endless_recursion_is_named() -> None:
+    fault = run(compiled("progress", "recursion_endless", (32, 1, 1)), np.zeros(32, np.int32), IN).outcome.fault
+    assert fault is not None and (fault.kind, fault.space) == ("stack-overflow", "local")
+
+
+@pytest.mark.parametrize("megabytes", [8, 24])
+def test_the_heap_ends_where_memory_does(megabytes: int) -> None:
+    """Each allocation is of one megabyte; what is beyond the limit is a null pointer."""
+    entry = compiled("progress", "heap_limit", (1, 1, 1))
+    result = run(entry, np.zeros(1, np.int32), IN, memory=Memory(megabytes << 20))
+    assert result.outcome.fault is None
+    assert result.arrays[0][0] == megabytes - 1
