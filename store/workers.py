@@ -116,7 +116,8 @@ def resolve(request: RunRequest, workers: Iterable[Worker]) -> str:
         )
     reasons = sorted({worker.refuses for worker in workers if worker.refuses})
     if devices:
-        raise NoDevice(f"No worker offers {wanted} now; there is {', '.join(device.id for device in devices)}.")
+        there = ", ".join(device.id for device in devices)
+        raise NoDevice(" ".join((f"No worker offers {wanted} now; there is {there}.", *reasons)))
     if reasons:
         raise NoDevice(f"No worker takes runs: {' '.join(reasons)}")
     raise NoDevice("No worker is running. Start one with `warpyard serve`, or look at its log.")

@@ -93,21 +93,19 @@ class Runs:
 
     def _finish(self, held: HeldRun, end: Finished) -> None:
         """Writes the end. What has been worked out waits, lease in hand, for a database that is locked or full."""
-        try:
-            return self._claims.finish(held, end)
-        except PASSING as error:
-            log.warning("run not written yet", error=str(error))
-        deadline, pause = time.monotonic() + WRITE_SECONDS, FIRST_PAUSE
+        deadline, pause, told = time.monotonic() + WRITE_SECONDS, FIRST_PAUSE, False
         with Lease(self._claims, held, self._stopping, self._lease_seconds):
-            self._tell_of_the_wait(held)
             while True:
-                stopped = self._stopping.wait(pause)
                 try:
                     return self._claims.finish(held, end)
                 except PASSING as error:
-                    if stopped or time.monotonic() > deadline:
-                        raise
                     log.warning("run not written yet", error=str(error))
+                    if self._stopping.is_set() or time.monotonic() > deadline:
+                        raise
+                if not told:
+                    self._tell_of_the_wait(held)
+                    told = True
+                self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
     def _tell_of_the_wait(self, held: HeldRun) -> None:

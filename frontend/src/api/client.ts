@@ -27,6 +27,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether a later try may go well: no connection, too many requests, no worker or no broker for a while. */
+export const passing = (error: unknown): error is ApiError =>
+  error instanceof ApiError && [0, 429, 502, 503, 504].includes(error.status);
+
 interface ProblemBody {
   title?: string;
   detail?: string;

@@ -35,6 +35,7 @@ export function commands(openFile: () => void): Command[] {
     { name: 'Open a .cu file', keys: `${modifier} O`, act: openFile },
     { name: 'Save the source as a .cu file', keys: `${modifier} S`, act: saveSource },
     { name: 'Discard my edits', act: () => workspace.reset() },
+    { name: 'Show the edits of another tab', act: () => workspace.swap() },
     { name: 'Switch between dark and light', act: () => ui.toggleTheme() },
     { name: 'Keyboard shortcuts', keys: '?', act: () => (ui.dialog = 'keys') },
   ];

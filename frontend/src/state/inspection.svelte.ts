@@ -1,13 +1,11 @@
 /** Compiles the source while it is typed, so that the form and the diagnostics follow it. */
-import { api, ApiError } from '../api/client';
+import { api, ApiError, passing } from '../api/client';
 import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
 import { launches } from '../document/draft';
 import { hasTemplate } from '../document/entries';
 import { workspace } from './workspace.svelte';
 
 const PAUSE_MS = 400;
-/** Statuses that a later try may not meet: no connection, too many requests, no worker yet. */
-const PASSING = new Set([0, 429, 502, 503, 504]);
 const RETRY_S = 3;
 
 class Inspection {
@@ -85,7 +83,7 @@ class Inspection {
       if (abort.signal.aborted) return;
       this.busy = false;
       this.failure = error instanceof ApiError ? error.message : String(error);
-      if (error instanceof ApiError && PASSING.has(error.status)) this.retryAfter(error.retryAfter ?? RETRY_S);
+      if (passing(error)) this.retryAfter(error.retryAfter ?? RETRY_S);
       if (error instanceof ApiError && error.status === 422) {
         workspace.report(error.fields.map(({ field, message }) => ({ field: field.replace(/^compile\./, ''), message })));
       }

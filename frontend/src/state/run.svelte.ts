@@ -1,5 +1,5 @@
 /** The run that is shown: sent, followed, folded, and found again after a reload. */
-import { api, ApiError } from '../api/client';
+import { api, ApiError, passing } from '../api/client';
 import { follow } from '../api/follow';
 import type { EventRecord, FieldProblem, RunRequest, RunResult, Sweep } from '../api/types';
 import { Fold, fold } from '../run/fold';
@@ -10,6 +10,8 @@ import { workspace } from './workspace.svelte';
 
 /** Pause between two redraws while events pour in. */
 const REDRAW_MS = 60;
+/** Pause before a stream that was refused is asked for again. */
+const AGAIN_MS = 2000;
 const SESSION_KEY = 'warpyard.run';
 /** The run of this tab that was sent from it. */
 const OWN_KEY = 'warpyard.sent';
@@ -83,6 +85,11 @@ class RunSession {
       this.attach(id, stored.request, 0);
       return stored.request;
     } catch (error) {
+      if (passing(error)) {
+        ui.say(error.message, true);
+        await new Promise((done) => setTimeout(done, AGAIN_MS));
+        return this.reopen(id);
+      }
       this.forget();
       if (!(error instanceof ApiError && error.status === 404)) ui.say(String((error as Error).message), true);
       return null;
@@ -125,14 +132,19 @@ class RunSession {
     this.id = id;
     this.request = request;
     this.position = position;
-    this.fold = new Fold();
     this.result = fold([]);
-    this.marks = [];
     this.cancelling = false;
     this.interrupted = false;
     sessionStorage.setItem(SESSION_KEY, id);
     setHash(id);
     if (request.sweep) this.swept = { id, request, result: this.result };
+    this.listen(id);
+  }
+
+  /** Follows the run from its first event. */
+  private listen(id: string): void {
+    this.fold = new Fold();
+    this.marks = [];
     this.stop = follow(id, {
       onRecord: (record) => this.take(record),
       onInterrupted: (interrupted) => (this.interrupted = interrupted),
@@ -192,10 +204,18 @@ class RunSession {
       const stored = await api.storedRun(id);
       if (this.id !== id) return;
       if (stored.result.state === 'finished') this.show(stored.result);
-      else this.failure = 'The connection to this run was lost. Reload the page to follow it again.';
+      else this.listenAgain(id);
     } catch (error) {
-      if (this.id === id) this.failure = error instanceof Error ? error.message : String(error);
+      if (this.id !== id) return;
+      if (passing(error)) this.listenAgain(id);
+      else this.failure = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  /** The service refuses for a while: its broker or database is away, or it starts again. */
+  private listenAgain(id: string): void {
+    this.interrupted = true;
+    setTimeout(() => this.id === id && this.listen(id), AGAIN_MS);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Entry, FieldProblem, SharePayload } from '../api/types';
 import { build, type Built } from '../document/build';
 import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
-import { dropDraft, pruneDrafts, saveDraft, savedDraft } from '../document/drafts';
+import { dropDraft, pruneDrafts, saveDraft, savedDraft, setAside, takeOther } from '../document/drafts';
 import { callName, coverComponents, entryOf, hasTemplate, kernelsGone, successor } from '../document/entries';
 import { loadPayload, referenced } from '../document/load';
 import { faultAt, faultExactly, report, type Reported, stillStands } from '../document/problems';
@@ -44,6 +44,8 @@ class Workspace {
   entries = $state.raw<readonly Entry[]>([]);
   reported = $state.raw<readonly Reported[]>([]);
   private baseline = $state('');
+  /** That another tab has the document too was said. */
+  private told = false;
   /** Launches as they stood under kernels that another source has replaced, by path and kernel. */
   private former = new Map<string, Former>();
   /** The source of `entries`. */
@@ -96,10 +98,26 @@ class Workspace {
   /** Keeps the edits in the browser; an unedited document leaves nothing behind. */
   save(): void {
     if (!this.ready) return;
-    if (!this.edited) dropDraft(this.origin.key);
-    else if (!saveDraft(this.origin.key, this.draft)) {
+    if (!this.edited) return dropDraft(this.origin.key);
+    const kept = saveDraft(this.origin.key, this.draft);
+    if (kept === 'shared' && !this.told) {
+      this.told = true;
+      ui.say('Another tab edits this document too. Each keeps its own text.');
+    }
+    if (kept === 'full') {
       pruneDrafts();
       ui.say('The browser’s storage is full: this draft is kept only while the page is open.', true);
+    }
+  }
+
+  /** Shows what another tab wrote of this document, or says that there is nothing; this tab's text takes its place. */
+  swap(): void {
+    this.save();
+    const other = takeOther(this.origin.key);
+    if (!other) ui.say('No other tab has edits of this document.');
+    else {
+      setAside(this.origin.key, this.draft);
+      this.draft = { ...this.draft, ...other };
     }
   }
 
