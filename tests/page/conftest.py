@@ -49,9 +49,24 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     pytest.fail(f"the service did not start:\n{log.read_text()}")
 
 
+@dataclass(frozen=True)
+class Running:
+    """`warpyard serve`, where it is and where its data are."""
+
+    address: str
+    data: Path
+    process: subprocess.Popen[bytes]
+
+
 @pytest.fixture(scope="session")
-def service() -> Iterator[str]:
-    """Address of `warpyard serve` with one worker and a data folder of its own."""
+def service(running: Running) -> str:
+    """Address of `warpyard serve`."""
+    return running.address
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Running]:
+    """`warpyard serve` with one worker and a data folder of its own."""
     # Unix socket paths have at most about 100 bytes, so pytest's long temporary folders will not do.
     data = Path(tempfile.mkdtemp(prefix="wy-page-", dir="/tmp"))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WARPYARD_")}
@@ -69,7 +84,7 @@ def service() -> Iterator[str]:
     try:
         address = _address(process, log)
         # The page is up before the workers are: what it asks in its first second must wait, and not fail.
-        yield address
+        yield Running(address, data, process)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)

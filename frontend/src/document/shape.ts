@@ -19,7 +19,7 @@ export function readShape(text: string): Read<number[]> {
     const value = wholeNumber(part);
     if (value === null) return { ok: false, message: `“${part.slice(0, 20)}” in the shape is not a whole number.` };
     if (value < 1n) return { ok: false, message: 'Every extent of a shape is at least 1.' };
-    if (value > BigInt(MAX_BUFFER_BYTES)) return { ok: false, message: `${value} elements are too many.` };
+    if (value > BigInt(MAX_BUFFER_BYTES)) return { ok: false, message: `${value} elements are more than a buffer can have: 1 GiB.` };
     extents.push(Number(value));
   }
   if (extents.length > MAX_DIMENSIONS) return { ok: false, message: `A buffer has at most ${MAX_DIMENSIONS} dimensions.` };
