@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, cast
@@ -22,7 +22,7 @@ from app.page import Page
 from app.queue import Queue
 from app.reaper import Reaper
 from app.recent import Recent
-from store.blobs import Blobs, open_blobs
+from store.blobs import Blobs, StorageFull, open_blobs
 from store.claims import Claims
 from store.connections import connect, connect_blocking
 from store.database import open_database, open_database_blocking
@@ -111,6 +111,8 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
         reaper = Reaper(queue, engine, metrics, settings)
         reaper.start()
         stack.push_async_callback(reaper.stop)
+        blobs, examples = open_blobs(settings), _examples(settings)
+        await asyncio.to_thread(keep_files, blobs, examples)
         yield Service(
             settings=settings,
             client=client,
@@ -118,10 +120,10 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             hub=hub,
             queue=queue,
             events=EventLog(client, engine, hub),
-            blobs=open_blobs(settings),
+            blobs=blobs,
             metrics=metrics,
             page=Page(settings.page_dir),
-            examples=_examples(settings),
+            examples=examples,
         )
 
 
@@ -131,6 +133,19 @@ def _examples(settings: Settings) -> tuple[Example, ...]:
         log.error("no examples", folder=str(settings.examples_dir))
         return ()
     return tuple(load_examples(settings.examples_dir))
+
+
+def keep_files(blobs: Blobs, examples: Iterable[Example]) -> None:
+    """Keeps what examples ship as uploads that no eviction takes. Where there is no room the log says so."""
+    for example in examples:
+        for digest, path in example.files:
+            try:
+                blobs.put(path.read_bytes())
+                kept, reason = blobs.keep(digest), "no room"
+            except (StorageFull, OSError) as error:
+                kept, reason = False, repr(error)
+            if not kept:
+                log.error("file of an example not kept", example=example.id, file=path.name, reason=reason)
 
 
 def _service(request: Request) -> Service:

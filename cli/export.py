@@ -60,8 +60,8 @@ def export(
     """Write a program that makes the launch without Warpyard. The source is compiled, but nothing runs."""
     from cli.argument_syntax import parse_argument
     from cli.launch_plan import Typed, choose_entry, plan
-    from cli.local import load_uploads, opened
-    from cli.run import example_request
+    from cli.local import keep_files, load_uploads, opened
+    from cli.run import chosen_example
     from cli.source_options import build_request, read_source
     from protocol.run import compile_request
     from takeaway import FORMATS
@@ -72,7 +72,9 @@ def export(
         raise Refused("name a source file, or --example ID: warpyard export kernel.cu --arg n=1024 … -o kernel.py")
     with opened() as local:
         if example is not None:
-            request = example_request(example)
+            chosen = chosen_example(example)
+            keep_files(local, chosen)
+            request = chosen.payload.request
             kernels = _compiled(local, compile_request(request), f"{example}.cu")
             _write(local, request, kernels, form, example, output)
             return

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from store.examples import Example
 
 
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+
+
 class MemoryBlobs:
     """Blobs of one command, gone with it."""
 
@@ -119,6 +122,12 @@ def examples() -> "list[Example]":
     return load_examples(Settings().examples_dir)
 
 
+def keep_files(local: Local, example: "Example") -> None:
+    """Puts what an example ships among the blobs, as an upload would be."""
+    for _, path in example.files:
+        local.stores.blobs.put(path.read_bytes())
+
+
 def load_uploads(local: Local, arguments: Sequence[Given]) -> dict[str, NpyFile]:
     """Reads the .npy files that arguments name into the blobs. Raises Refused, naming the argument and the file."""
     import numpy
@@ -137,6 +146,10 @@ def load_uploads(local: Local, arguments: Sequence[Given]) -> dict[str, NpyFile]
         except OSError as error:
             raise Refused(f"{place}: {(error.strerror or str(error)).lower()}") from None
         except (ValueError, EOFError, SyntaxError, tokenize.TokenError, OverflowError):
+            if argument.file.suffix.lower() in PICTURES:
+                raise Refused(
+                    f"{place}: only the page takes pictures; here give an .npy file, saved with numpy.save"
+                ) from None
             raise Refused(f"{place} is not an .npy file that can be read") from None
         if not isinstance(array, numpy.ndarray) or array.dtype.name not in ITEM_BYTES:
             raise Refused(f"{place} holds {getattr(array, 'dtype', 'no array')}, which no buffer can have")

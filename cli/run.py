@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cli.saving import Kept
     from protocol.events import Event
     from protocol.run import RunRequest
+    from store.examples import Example
 
 Argument = Annotated[
     list[str] | None,
@@ -123,7 +124,7 @@ def run(
     """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
     from cli.additions import Additions, extended
     from cli.devices import resolve
-    from cli.local import opened
+    from cli.local import keep_files, opened
     from cli.saving import save_targets
     from cli.source_options import build_request, read_source
 
@@ -133,11 +134,13 @@ def run(
     if example is not None:
         if file is not None or argument or grid or block or shared or cooperative or cluster or entry:
             raise Refused("--example brings its own source, launch and arguments: leave those out")
-        request = example_request(example)
+        ready = chosen_example(example)
+        request = ready.payload.request
         if chosen.gpu is not None:
             request = request.model_copy(update={"architecture": chosen.gpu.architecture})
         request = extended(request, additions)
         with opened(chosen.gpu, request.source.language) as local:
+            keep_files(local, ready)
             raise typer.Exit(
                 _perform(
                     local, request, f"{example}{Path(request.source.file_name).suffix}", chosen.name, kept, as_json
@@ -190,8 +193,8 @@ def run(
         raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json, seconds, names))
 
 
-def example_request(wanted: str) -> "RunRequest":
-    """The request of an example; `list` shows them all and ends the command. Raises Refused."""
+def chosen_example(wanted: str) -> "Example":
+    """An example by its id; `list` shows them all and ends the command. Raises Refused."""
     from cli.local import examples
 
     known = {item.id: item for item in examples()}
@@ -201,7 +204,7 @@ def example_request(wanted: str) -> "RunRequest":
         raise typer.Exit
     if wanted not in known:
         raise Refused(f"no example is called {wanted}{did_you_mean(wanted, known)} (there are: {', '.join(known)})")
-    return known[wanted].payload.request
+    return known[wanted]
 
 
 def _perform(

@@ -4,17 +4,20 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 
+from app.service import keep_files
 from protocol.inspection import InspectReport, InspectRequest
 from protocol.reading import read
 from store import keys
+from store.blobs import FileBlobs
 from store.examples import read_example
 from tests.app.test_runs import problem
-from tests.service.harness import EMULATOR, SOURCE, Served, announce_worker, run_body, wait_for
+from tests.service.harness import EMULATOR, ROOT, SOURCE, Served, announce_worker, run_body, wait_for
 from tests.store.test_examples import write
 
 QUESTION = {"compile": {"source": {"text": SOURCE}}, "launch": {"block": [32]}}
@@ -46,6 +49,31 @@ def test_examples(served: Served, tmp_path: Path) -> None:
     assert example["payload"]["request"]["buffers"][0]["name"] == "a"
     assert served.http.post("/api/runs", json=example["payload"]["request"]).status_code == 202
     served.app.state.service.examples = ()
+
+
+def test_an_example_with_a_file_runs_and_is_shared(served: Served) -> None:
+    """From when the service is up, and for good: neither eviction nor another's upload comes between."""
+    example = read_example(ROOT / "examples" / "blur.cu")
+    keep_files(served.app.state.service.blobs, (example,))
+    for path in served.settings.data_dir.joinpath("blobs", "passing").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    payload = example.payload.model_dump(mode="json")
+    assert served.http.post("/api/runs", json=payload["request"]).status_code == 202
+    shared = served.http.post("/api/shares", json={"payload": payload})
+    assert shared.status_code == 201, shared.text
+    got = served.http.get(f"/api/shares/{shared.json()['id']}").json()["payload"]
+    assert got["request"]["buffers"][0]["init"] == {"kind": "upload", "digest": example.files[0][0]}
+    assert served.http.post("/api/runs", json=got["request"]).status_code == 202
+
+
+def test_no_room_for_an_examples_file_is_logged(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, str]] = []
+    logger = SimpleNamespace(error=lambda event, file, **_: told.append((event, file)))
+    monkeypatch.setattr("app.service.log", logger)
+    example = read_example(ROOT / "examples" / "blur.cu")
+    keep_files(FileBlobs(served.settings.data_dir / "small", 1000), (example,))
+    assert told == [("file of an example not kept", "cat.npy")]
 
 
 def test_readiness(served: Served) -> None:

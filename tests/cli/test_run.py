@@ -169,3 +169,10 @@ def test_a_file_that_claims_more_than_it_holds_is_refused_in_one_line(warpyard: 
     done = warpyard("run", "saxpy.cu", *arguments("n=1", "a=1", "x=@lie.npy", "y=float32[1]"))
     assert done.returncode == 2
     assert done.stderr == "warpyard: --arg x: lie.npy is not an .npy file that can be read\n"
+
+
+def test_a_picture_is_told_apart_from_a_broken_file(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "cat.PNG").write_bytes(b"\x89PNG\r\n\x1a\n")
+    done = warpyard("run", "saxpy.cu", *arguments("n=1000", "a=2", "x=@cat.PNG", LAUNCH[3]))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--arg x: cat.PNG: only the page takes pictures; here give an .npy file" in done.stderr

@@ -11,6 +11,7 @@ import pytest
 
 from cli.local import MemoryBlobs
 from cli.report import array_of
+from protocol.arguments import Upload
 from protocol.events import Event, EventRecord
 from protocol.result import RunResult, fold
 from sandbox.launcher import Sandbox
@@ -31,6 +32,8 @@ def box() -> Iterator[Sandbox]:
 def run(box: Sandbox, example: Example, folder: Path) -> tuple[RunResult, MemoryBlobs]:
     blobs = MemoryBlobs()
     stores = Stores(FolderCache(folder), blobs)
+    for _, path in example.files:
+        blobs.put(path.read_bytes())
     records: list[EventRecord] = []
 
     def emit(event: Event) -> None:
@@ -41,10 +44,34 @@ def run(box: Sandbox, example: Example, folder: Path) -> tuple[RunResult, Memory
     return fold(records), blobs
 
 
+def shipped(example: Example) -> dict[str, Any]:
+    """Buffers that start from a file, by name."""
+    files = dict(example.files)
+    inits = {buffer.name: buffer.init for buffer in example.payload.request.buffers}
+    return {name: np.load(files[init.digest]) for name, init in inits.items() if isinstance(init, Upload)}
+
+
+def test_files_are_of_the_dtype_and_shape_of_their_buffers() -> None:
+    for example in EXAMPLES:
+        arrays = shipped(example)
+        for buffer in example.payload.request.buffers:
+            if buffer.name in arrays:
+                assert (arrays[buffer.name].dtype, arrays[buffer.name].shape) == (buffer.dtype, buffer.shape)
+    assert any(example.files for example in EXAMPLES)
+
+
+def test_every_shipped_file_is_used_and_its_origin_stands_beside_it() -> None:
+    used = {path for example in EXAMPLES for _, path in example.files}
+    assert {path for path in (FOLDER / "data").iterdir() if path.suffix != ".md"} == used
+    noted = (FOLDER / "data" / "README.md").read_text()
+    assert all(f"`{path.name}`" in noted for path in used)
+    assert all(path.stat().st_size <= 1 << 20 for path in used)
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
 def test_an_example_does_what_numpy_does(example: Example, box: Sandbox, tmp_path: Path) -> None:
     assert example.reference, "an example needs a reference"
-    wanted: dict[str, Any] = {"np": np}
+    wanted: dict[str, Any] = {"np": np, **shipped(example)}
     exec(compile(example.reference, f"{example.id}.reference", "exec"), wanted)
     result, blobs = run(box, example, tmp_path)
 

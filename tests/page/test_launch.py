@@ -153,7 +153,7 @@ def test_an_npy_file_fills_a_buffer(page: Page, tmp_path: Path) -> None:
     expect(field(page, "n, int")).to_have_count(0)
     field(page, "a initial value").select_option("upload")
     with page.expect_file_chooser() as chooser:
-        launch(page).locator("label", has_text="Choose a .npy file").click()
+        launch(page).locator("label", has_text="Choose a .npy file or a picture").click()
     chooser.value.set_files(tmp_path / "values.npy")
     expect(field(page, "a shape")).to_have_value("3 × 4")
     field(page, "b shape").fill("12")
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_array_is_refused_at_its_buffer(page: Page, tmp_path: 
     open_page(page)
     field(page, "a initial value").select_option("upload")
     with page.expect_file_chooser() as chooser:
-        launch(page).locator("label", has_text="Choose a .npy file").click()
+        launch(page).locator("label", has_text="Choose a .npy file or a picture").click()
     chooser.value.set_files(tmp_path / "odd.npy")
     expect(launch(page).get_by_role("alert")).to_contain_text(".npy")
 

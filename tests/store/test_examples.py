@@ -1,9 +1,11 @@
 """The front matter of examples."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
 
+from protocol.arguments import Upload
 from store.examples import ExampleError, load_examples, read_example
 
 FRONT = """title = "Scale"
@@ -90,8 +92,39 @@ def test_names(tmp_path: Path) -> None:
         load_examples(tmp_path / "none")
 
 
-@pytest.mark.parametrize("path", sorted((Path(__file__).parents[2] / "examples").iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[2] / "examples").glob("*.cu")), ids=lambda path: path.name
+)
 def test_a_source_fits_the_editor_of_a_desktop(path: Path) -> None:
     """Which shows 80 columns where the window is 1,440 pixels wide."""
     lines = read_example(path).payload.request.source.text.splitlines()
     assert [(number, line) for number, line in enumerate(lines, 1) if len(line) > 80] == []
+
+
+FILE = FRONT.replace('init = { kind = "arange" }', 'init = { kind = "file", name = "ramp.npy" }')
+
+
+def test_a_file_that_an_example_ships_is_an_upload(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "ramp.npy").write_bytes(b"as it is")
+    example = read_example(write(tmp_path, FILE))
+    digest = hashlib.sha256(b"as it is").hexdigest()
+    assert example.payload.request.buffers[0].init == Upload(digest=digest)
+    assert example.files == ((digest, tmp_path / "data" / "ramp.npy"),)
+    assert read_example(write(tmp_path)).files == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ('name = "gone.npy"', "scale.cu: request.buffers.0.init: data/gone.npy: No such file"),
+        ('name = "../ramp.npy"', "scale.cu: request.buffers.0.init: a file is"),
+        ('name = "ramp.txt"', "scale.cu: request.buffers.0.init: a file is"),
+        ("name = 7", "scale.cu: request.buffers.0.init: a file is"),
+        ('name = "ramp.npy", digest = "0"', "scale.cu: request.buffers.0.init: a file is"),
+    ],
+)
+def test_a_file_that_is_not_there_or_misnamed(tmp_path: Path, given: str, message: str) -> None:
+    with pytest.raises(ExampleError) as error:
+        read_example(write(tmp_path, FILE.replace('name = "ramp.npy"', given)))
+    assert str(error.value).startswith(message)

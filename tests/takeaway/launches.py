@@ -1,7 +1,10 @@
 """Runs with every kind of argument and step, compiled and run by the engine."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -161,11 +164,12 @@ class Ran:
     results: "dict[str, np.ndarray[Any, Any]]"
 
 
-def ran(request: RunRequest) -> Ran:
+def ran(request: RunRequest, files: Mapping[str, Path] = MappingProxyType({})) -> Ran:
     code = child_jobs.compiled(request)
     assert code.messages() == []
     kernel = CompiledKernel.model_validate_json(code.artifacts["kernel"])
-    job = child_jobs.launched(request, code, kernel)
+    uploads = {f"upload:{digest}": memoryview(path.read_bytes()) for digest, path in files.items()}
+    job = child_jobs.launched(request, code, kernel, uploads)
     assert job.messages() == []
     results = {}
     for buffer in request.buffers:

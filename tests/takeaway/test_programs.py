@@ -29,11 +29,20 @@ FAULTY = {"out-of-bounds", "race"}
 
 @cache
 def case(name: str) -> Ran:
-    return ran(body(name) if name in BODIES else EXAMPLES[name].payload.request)
+    if name in BODIES:
+        return ran(body(name))
+    return ran(EXAMPLES[name].payload.request, dict(EXAMPLES[name].files))
 
 
 def exported(name: str, form: Format) -> str:
     return export(case(name).request, case(name).kernel.entries, form, name).text
+
+
+def lay_files(name: str, folder: Path) -> None:
+    """What the program reads beside itself."""
+    files = dict(EXAMPLES[name].files) if name in EXAMPLES else {}
+    for file, digest in export(case(name).request, case(name).kernel.entries, "cu").uploads.items():
+        (folder / file).write_bytes(files[digest].read_bytes())
 
 
 def value_bytes(item: Any) -> bytes | None:
@@ -134,6 +143,7 @@ def test_the_script_measures_from_the_same_data(
 @pytest.mark.parametrize("name", CASES)
 def test_nvcc_builds_the_program(name: str, tmp_path: Path) -> None:
     build(exported(name, "cu"), tmp_path)
+    lay_files(name, tmp_path)
     (tmp_path / "out").mkdir()
     subprocess.run([tmp_path / "program", "--initial", "out"], cwd=tmp_path, check=True)
     request = case(name).request
@@ -156,6 +166,7 @@ def test_the_usage_line_holds_the_options() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_gpu_gives_what_the_emulator_gives(name: str, form: Format, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
+    lay_files(name, tmp_path)
     if form == "cu":
         if NVCC is None:
             pytest.skip("nvcc is not installed")

@@ -114,7 +114,7 @@ function buildInit(buffer: BufferDraft, path: string, shape: number[] | null, fa
       };
     }
     case 'upload':
-      if (!text('digest')) faults.say(`${path}.digest`, 'Choose a .npy file.');
+      if (!text('digest')) faults.say(`${path}.digest`, 'Choose a file.');
       return { kind: 'upload', digest: text('digest') };
   }
 }

@@ -155,7 +155,7 @@ export const INIT_LABELS: Record<InitKind, string> = {
   formula: 'formula',
   literals: 'written out',
   uninitialised: 'uninitialised',
-  upload: '.npy file',
+  upload: 'file',
 };
 
 let keys = 0;
