@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.page.conftest import Watch
 from tests.page.steps import launch, open_page, run, verdict, write
+from tests.page.test_shell import violations
 
 WAVE = """__global__ void shift(const float *now, float *next)
 {
@@ -111,6 +112,19 @@ def test_where_motion_is_welcome_a_film_begins_by_itself_once(browser: Browser, 
     expect(told(page)).to_contain_text("frame 1 of")
     context.close()
     assert watch.unexpected() == []
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("width", [1440, 320])
+def test_a_film_is_accessible_and_fits(page: Page, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    open_page(page, "/#example=life")
+    run(page)
+    expect(told(page)).to_contain_text("frame 1 of 101")
+    page.set_viewport_size({"width": width, "height": 900})
+    expect(film(page).get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_form_asks_for_a_film(page: Page) -> None:
