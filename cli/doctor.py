@@ -1,11 +1,13 @@
 """`warpyard doctor`: what works on this machine, and what to do about what does not."""
 
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,8 +27,12 @@ class Finding:
     remedy: str = ""
 
 
-def doctor() -> None:
+def doctor(
+    data: Annotated[Path | None, typer.Option(help="The data folder that serve was given.", show_default=False)] = None,
+) -> None:
     """Look at everything that Warpyard needs. Exit code 1 where kernels cannot be run here."""
+    if data is not None:
+        os.environ["WARPYARD_DATA_DIR"] = str(data.absolute())
     marks = {"ok": "ok     ", "note": "note   ", "missing": "MISSING"}
     findings: list[Finding] = []
     for check in CHECKS:
