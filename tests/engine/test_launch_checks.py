@@ -48,6 +48,7 @@ def found(
     arguments: list[dict[str, Any]] = GOOD,
     entry: str = "",
     role: str = "in",
+    after: tuple[dict[str, Any], ...] = (),
     **config: Any,
 ) -> list[Diagnostic]:
     run = RunRequest.model_validate_json(
@@ -57,6 +58,7 @@ def found(
                 "buffers": [
                     {"name": "a", "dtype": "float32", "shape": [64], "role": "in"},
                     {"name": "b", "dtype": "float32", "shape": [8, 8], "role": role},
+                    {"name": "c", "dtype": "float32", "shape": [8, 8], "role": "in"},
                     {"name": "bytes", "dtype": "uint8", "shape": [63], "role": "in"},
                     {"name": "odd", "dtype": "float32", "shape": [63], "role": "in"},
                 ],
@@ -66,7 +68,8 @@ def found(
                         "entry": entry,
                         "config": {"grid": [1], "block": [32], **config},
                         "arguments": arguments,
-                    }
+                    },
+                    *after,
                 ],
             }
         )
@@ -214,6 +217,15 @@ def test_a_buffer_that_nothing_writes_is_a_note() -> None:
     items = found(kernel(ENTRY), [GOOD[0], GOOD[2], {"kind": "null"}], role="inout")
     only(items, "note", "buffers.1.role", "b has role inout, but no kernel gets it as something to write")
     assert found(kernel(ENTRY), [GOOD[0], GOOD[2], GOOD[2]], role="inout") == []
+
+
+@pytest.mark.parametrize(
+    "step", [{"kind": "swap", "first": "b", "second": "c"}, {"kind": "fill", "buffer": "b", "value": 0}]
+)
+def test_a_buffer_that_another_step_changes_is_no_note(step: dict[str, Any]) -> None:
+    """As in a stencil that reads one buffer, writes another, and lets them change places."""
+    read_only = [GOOD[0], GOOD[2], {"kind": "null"}]
+    assert found(kernel(ENTRY), read_only, role="inout", after=(step,)) == []
 
 
 def test_arguments_by_name_go_in_any_order() -> None:
