@@ -1,4 +1,4 @@
-"""Reads examples/<id>.cu: a kernel whose first comment holds its launch in TOML; data/ has the files that they ship."""
+"""Reads examples/<id>.cu, .ptx or .py: a kernel with its launch in TOML before; data/ has the files they ship."""
 
 import hashlib
 import json
@@ -13,6 +13,8 @@ from protocol.reading import Unreadable, read
 from protocol.run import SharePayload
 
 _FRONT = re.compile(r"\A/\*! warpyard[ \t]*\n(?P<toml>.*?)^[ \t]*\*/[ \t]*\n", re.DOTALL | re.MULTILINE)
+_PYTHON_FRONT = re.compile(r"\A'''! warpyard[ \t]*\n(?P<toml>.*?)^'''[ \t]*\n", re.DOTALL | re.MULTILINE)
+_LANGUAGES = {".cu": "cuda-c++", ".ptx": "ptx", ".py": "numba"}
 _ID = re.compile(r"[a-z0-9][a-z0-9\-]{0,63}")
 _FILE = re.compile(r"[a-z0-9][a-z0-9\-]{0,63}\.npy")
 _OWN = {"title", "summary", "order", "reference", "views"}
@@ -39,7 +41,8 @@ def load_examples(folder: Path) -> list[Example]:
     """All examples of a folder by `order`, then by id. Raises ExampleError."""
     if not folder.is_dir():
         raise ExampleError(f"{folder} is not a folder of examples")
-    return sorted((read_example(path) for path in folder.glob("*.cu")), key=lambda item: (item.order, item.id))
+    paths = (path for path in folder.iterdir() if path.suffix in _LANGUAGES)
+    return sorted((read_example(path) for path in paths), key=lambda item: (item.order, item.id))
 
 
 def read_example(path: Path) -> Example:
@@ -47,26 +50,28 @@ def read_example(path: Path) -> Example:
     if not _ID.fullmatch(path.stem):
         raise ExampleError(f"{path.name}: an example's name has small letters, digits and hyphens only")
     text = path.read_text(encoding="utf-8")
-    found = _FRONT.match(text)
+    begin, end, front = ("'''", "'''", _PYTHON_FRONT) if path.suffix == ".py" else ("/*", "*/", _FRONT)
+    found = front.match(text)
     if found is None:
-        raise ExampleError(f"{path.name}: the first line must be '/*! warpyard', and a later one '*/'")
+        raise ExampleError(f"{path.name}: the first line must be {begin}! warpyard, and a later one {end}")
     try:
-        front: dict[str, Any] = tomllib.loads(found["toml"])
+        given: dict[str, Any] = tomllib.loads(found["toml"])
     except tomllib.TOMLDecodeError as error:
         raise ExampleError(f"{path.name}: the front matter is not TOML: {error}") from None
     for name in ("title", "summary"):
-        if not isinstance(front.get(name), str) or not front[name].strip():
+        if not isinstance(given.get(name), str) or not given[name].strip():
             raise ExampleError(f"{path.name}: {name}: a text is required")
-    if not isinstance(front.get("reference", ""), str):
+    if not isinstance(given.get("reference", ""), str):
         raise ExampleError(f"{path.name}: reference: NumPy code as text is required")
-    order = front.get("order", 0)
+    order = given.get("order", 0)
     if isinstance(order, bool) or not isinstance(order, int | float):
         raise ExampleError(f"{path.name}: order: a number is required")
-    request = {name: value for name, value in front.items() if name not in _OWN}
+    request = {name: value for name, value in given.items() if name not in _OWN}
     request["source"] = {"text": text[found.end() :].lstrip("\n"), **request.get("source", {})}
-    request["source"].setdefault("file_name", "kernel.cu")
+    request["source"].setdefault("language", _LANGUAGES[path.suffix])
+    request["source"].setdefault("file_name", f"kernel{path.suffix}")
     files = dict(_shipped(request, path))
-    payload = {"title": front["title"], "request": request, "views": front.get("views", {})}
+    payload = {"title": given["title"], "request": request, "views": given.get("views", {})}
     try:
         body = json.dumps(payload, allow_nan=False)
         parsed = read(SharePayload, body)
@@ -76,10 +81,10 @@ def read_example(path: Path) -> Example:
         raise ExampleError(f"{path.name}: {error}: write dates, inf and nan as text") from None
     return Example(
         id=path.stem,
-        title=front["title"],
-        summary=front["summary"].strip(),
+        title=given["title"],
+        summary=given["summary"].strip(),
         payload=parsed,
-        reference=front.get("reference", ""),
+        reference=given.get("reference", ""),
         order=float(order),
         files=tuple(files.items()),
     )

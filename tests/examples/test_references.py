@@ -16,6 +16,7 @@ from protocol.events import Event, EventRecord
 from protocol.result import RunResult, fold
 from sandbox.launcher import Sandbox
 from sandbox.pipeline import PipelineLimits, perform
+from sandbox.profiles import compiling_kinds
 from sandbox.stores import FolderCache, Stores
 from store.examples import Example, load_examples
 
@@ -25,7 +26,7 @@ EXAMPLES = load_examples(FOLDER)
 
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
-    with Sandbox(profiles=("compile", "reference", "launch")) as opened:
+    with Sandbox(profiles=(*compiling_kinds(), "reference", "launch")) as opened:
         yield opened
 
 
@@ -103,9 +104,35 @@ def test_an_example_does_what_numpy_does(example: Example, box: Sandbox, tmp_pat
 def test_an_example_is_named_ordered_and_explained(example: Example) -> None:
     request = example.payload.request
     first = request.source.text.splitlines()[0]
-    assert first.startswith("// "), "the source begins with what it does"
+    comment = "# " if request.source.language == "numba" else "// "
+    assert first.startswith(comment), "the source begins with what it does"
     assert len(example.title) <= 60
     assert len(example.summary) <= 110
     assert [other.id for other in EXAMPLES if other.order == example.order] == [example.id]
     assert set(example.payload.views) <= {buffer.name for buffer in request.buffers}
     assert all(len(line) <= 110 for line in request.source.text.splitlines())
+
+
+PAIRS = [
+    (example.id.rpartition("-")[0], example.id)
+    for example in EXAMPLES
+    if example.payload.request.source.language != "cuda-c++" and example.id != "monte-carlo-numba"
+]
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_the_same_example_in_two_languages_gives_equal_arrays(
+    first: str, second: str, box: Sandbox, tmp_path: Path
+) -> None:
+    by_id = {example.id: example for example in EXAMPLES}
+    made = []
+    for name in (first, second):
+        result, blobs = run(box, by_id[name], tmp_path)
+        assert (result.verdict, result.message) == ("ok", "")
+        made.append({event.name: blobs.get(event.digest) for event in result.buffers})
+    assert made[0]
+    assert made[0] == made[1]
+
+
+def test_most_kinds_of_kernels_are_there_in_python() -> None:
+    assert len([second for _, second in PAIRS if second.endswith("-numba")]) >= 6

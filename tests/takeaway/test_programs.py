@@ -21,7 +21,11 @@ from tests.takeaway.cupy_stand_in import Array, stand_in
 from tests.takeaway.launches import BODIES, Ran, body, ran
 from tests.takeaway.test_starts import NVCC, build
 
-EXAMPLES = {item.id: item for item in load_examples(Path(__file__).resolve().parents[2] / "examples")}
+EXAMPLES = {
+    item.id: item
+    for item in load_examples(Path(__file__).resolve().parents[2] / "examples")
+    if item.payload.request.source.language == "cuda-c++"
+}
 CASES = (*BODIES, *EXAMPLES)
 FAULTY = {"out-of-bounds", "race"}
 """Examples that a GPU ends in ways of its own."""

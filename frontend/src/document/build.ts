@@ -7,6 +7,7 @@ import type {
   FieldProblem,
   Film,
   Initialiser,
+  Language,
   Launch,
   NumberLike,
   RunRequest,
@@ -243,15 +244,17 @@ function buildChecks(draft: Draft, names: ReadonlySet<string>, faults: Faults): 
   });
 }
 
+const A_KERNEL: Record<Language, string> = { 'cuda-c++': 'a __global__ function', ptx: 'an .entry', numba: 'a function with @cuda.jit' };
+
 /** The request of a draft. Where `problems` is not empty it must not be sent. */
 export function build(draft: Draft, entries: readonly Entry[] = []): Built {
   const faults = new Faults();
   const names = referenced(draft);
   const sent = draft.buffers.filter((buffer) => buffer.kept || names.has(buffer.name));
-  if (!draft.source.trim()) faults.say('source.text', 'The source is empty: write a __global__ function.');
+  if (!draft.source.trim()) faults.say('source.text', `The source is empty: write ${A_KERNEL[draft.language ?? 'cuda-c++']}.`);
   const request: RunRequest = {
     schema_version: 1,
-    source: { language: 'cuda-c++', text: draft.source, file_name: draft.fileName },
+    source: { language: draft.language ?? 'cuda-c++', text: draft.source, file_name: draft.fileName },
     options: buildOptions(draft, faults),
     architecture: draft.architecture,
     buffers: sent.map((buffer, index) => buildBuffer(buffer, `buffers.${index}`, faults)),

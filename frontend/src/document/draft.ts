@@ -1,5 +1,5 @@
 /** What is being edited: a share payload in which everything typed is kept as text, valid or not. */
-import type { BufferView, Check, DType, Instrument, Role, Sweep } from '../api/types';
+import type { BufferView, Check, DType, Instrument, Language, Role, Sweep } from '../api/types';
 
 export type InitKind =
   | 'zeros' | 'full' | 'arange' | 'linspace' | 'uniform' | 'normal' | 'integers' | 'formula' | 'literals' | 'uninitialised'
@@ -96,6 +96,7 @@ export interface ReferenceDraft {
 
 export interface Draft {
   title: string;
+  language: Language;
   source: string;
   fileName: string;
   options: OptionsDraft;

@@ -113,6 +113,7 @@ export function loadPayload(payload: SharePayload): Draft {
   const options = request.options ?? {};
   const draft: Draft = {
     title: payload.title ?? '',
+    language: request.source.language ?? 'cuda-c++',
     source: request.source.text,
     fileName: request.source.file_name ?? 'kernel.cu',
     options: {

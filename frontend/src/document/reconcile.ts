@@ -9,7 +9,7 @@ const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
   scalar: ['scalar'],
   vector: ['vector'],
   struct: ['struct'],
-  unknown: ['struct', 'scalar'],
+  unknown: ['struct', 'scalar', 'buffer', 'null'],
 };
 
 /** Names that mean how many elements there are. */
@@ -22,7 +22,7 @@ function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferD
   return {
     key: nextKey(),
     name,
-    dtype: parameter.dtype ?? 'uint8',
+    dtype: parameter.dtype ?? (parameter.kind === 'unknown' ? 'float32' : 'uint8'),
     dtypeFollows: true,
     roleFollows: true,
     shape: components > 1 ? `1024 × ${components}` : (like ?? '1024'),
@@ -50,8 +50,11 @@ function freshArgument(parameter: Parameter, buffers: readonly BufferDraft[]): A
       return { ...argument, kind: 'vector', dtype: parameter.dtype ?? null, values: Array<string>(parameter.components ?? 1).fill('0') };
     case 'scalar':
       return { ...argument, kind: 'scalar', value: freshScalar(parameter, buffers) };
-    case 'struct':
     case 'unknown':
+      // A kernel that is compiled once its arguments are known says their names alone.
+      if (parameter.bytes === 0) return COUNT.test(parameter.name) ? { ...argument, kind: 'scalar', value: freshScalar({ ...parameter, dtype: 'int64' }, buffers) } : { ...argument, kind: 'buffer', buffer: parameter.name };
+      return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
+    case 'struct':
       return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
   }
 }

@@ -3,6 +3,7 @@ import { api, ApiError, passing } from '../api/client';
 import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
 import { launches } from '../document/draft';
 import { hasTemplate } from '../document/entries';
+import { specialisations } from '../document/specialise';
 import { workspace } from './workspace.svelte';
 
 const PAUSE_MS = 400;
@@ -21,10 +22,13 @@ class Inspection {
 
   /** What the compiler is asked; the launch is not part of it, so typing a block size compiles nothing. */
   question = $derived.by<InspectRequest>(() => {
-    const { source, options, architecture } = workspace.built.request;
+    const { request } = workspace.built;
+    const { source, options, architecture } = request;
     const names = [...launches(workspace.draft.steps)].map(([, launch]) => launch.entry.trim());
+    const compile = { schema_version: 1, source, options, architecture };
+    if (source.language === 'numba') return { compile: { ...compile, specialisations: specialisations(request) } };
     const instantiations = [...new Set(names.filter((name) => name.includes('<') && hasTemplate(source.text, name)))];
-    return { compile: { schema_version: 1, source, options, architecture, instantiations } };
+    return { compile: { ...compile, instantiations } };
   });
 
   diagnostics = $derived<readonly Diagnostic[]>(this.report?.diagnostics ?? []);

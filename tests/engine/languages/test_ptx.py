@@ -246,7 +246,7 @@ def test_faults_and_findings_stand_at_lines_of_the_module() -> None:
 
 def test_what_the_emulator_cannot_run_is_told_at_its_line() -> None:
     """The assembler takes it, so that a GPU may run it."""
-    alien = "    createpolicy.fractional.L2::evict_last.b64 %rd6, 1.0;"
+    alien = "    vadd.s32.s32.s32 %r5, %r5, %r5;"
     text = ADD.replace("    add.f32 %f3", f"{alien}\n    add.f32 %f3")
     job = compiled(add(64, text))
     told = [event["diagnostic"] for event in job.kind("diagnosed") if event["diagnostic"]["severity"] == "error"]
