@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from protocol.events import Finished
 from store import keys
@@ -55,7 +56,7 @@ def locked(database: Path) -> Iterator[None]:
 
 @contextmanager
 def full_disk(folder: Path, size: str) -> Iterator[None]:
-    """A filesystem of that size lies over the folder meanwhile. Needs root, as CI has it."""
+    """A filesystem of that size lies over the folder meanwhile, which needs root, as CI has it."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], check=True)
     try:
@@ -80,6 +81,26 @@ def test_the_database_is_locked(whole: Served) -> None:
     ]
     assert whole.http.post("/api/shares", json=share).status_code == 201
     runs_well(whole)
+
+
+def test_the_database_is_full(whole: Served) -> None:
+    pages = [1]
+
+    def limit(connection: Any, *_: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"pragma max_page_count={pages[0]}")
+        cursor.close()
+
+    event.listen(whole.app.state.service.engine.sync_engine, "checkout", limit)
+    source = {"text": good_body()["source"]["text"] + "// as long as it may be\n" * 9000}
+    share = {"payload": {"title": "t", "request": good_body() | {"source": source}}}
+    said = refusal(whole.http.post("/api/shares", json=share), 507)
+    assert said.startswith("The disk of this service is full, so nothing was saved.")
+    pages[0] = 1 << 30
+    link = whole.http.post("/api/shares", json=share)
+    assert link.status_code == 201, link.text
+    kept = whole.http.get(f"/api/shares/{link.json()['id']}").json()
+    assert kept["payload"]["request"]["source"]["text"] == source["text"]
 
 
 def test_the_disk_is_full(whole: Served) -> None:

@@ -93,8 +93,9 @@ def test_what_is_wrong_is_told_and_kept(shared: Page, case: OnPage) -> None:
         expect(field(page, "Block x")).to_have_value("32")
     assert text_of(page) == case.source
     discard(page)
-    run(page)
-    expect(verdict(page)).to_contain_text("Finished")
+    if not case.fields:
+        run(page)
+        expect(verdict(page)).to_contain_text("Finished")
 
 
 @pytest.mark.parametrize(
