@@ -16,6 +16,7 @@ from emulator.isa.half import halves, pack
 from emulator.isa.lanes import Lanes
 from emulator.isa.outline import outlined
 from emulator.isa.rounding import Rounding
+from emulator.isa.sparsity import Sparsity
 from emulator.isa.tensor_elements import FLOATING, arrange, elements, exponent
 from emulator.isa.tensor_sums import Term, bit_row, byte_row, double_row, float_row, integer_row, quad_row
 from emulator.isa.warps import WARP, concatenate
@@ -41,6 +42,7 @@ class Product:
     sums: tuple[str, str]  # of D and C
     operation: str = ""
     step: int = 256
+    sparsity: Sparsity | None = None
 
     @property
     def rows(self) -> int:
@@ -56,15 +58,16 @@ class Product:
 
 
 def multiply(
-    x: Lanes, product: Product, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]
+    x: Lanes, product: Product, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value], *metadata: Value
 ) -> tuple[Value, ...]:
-    """The registers of D of every warp of the gang."""
+    """The registers of D of every warp of the gang; a sparse A has a word of metadata a lane."""
 
     def body(inner: Lanes, arguments: Sequence[Value]) -> Sequence[Value]:
         a_end, b_end = len(a), len(a) + len(b)
-        return _Routine(inner, product).run(arguments[:a_end], arguments[a_end:b_end], arguments[b_end:])
+        rest = arguments[b_end : b_end + len(c)], arguments[b_end + len(c) :]
+        return _Routine(inner, product).run(arguments[:a_end], arguments[a_end:b_end], *rest)
 
-    return by_warp(x, product.name, body, [*a, *b, *c])
+    return by_warp(x, product.name, body, [*a, *b, *c, *metadata])
 
 
 def by_warp(
@@ -88,8 +91,8 @@ class _Routine:
         self.product = product
         self.row = Lanes(_COLUMNS, x.emit, x.fresh, x.declare)
 
-    def run(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]) -> list[Value]:
-        product = self.product
+    def run(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value], metadata: Sequence[Value]) -> list[Value]:
+        product, x = self.product, self.x
         kind = product.kinds[0]
         self.cell = {"f64": "double"}.get(kind, "double" if kind in FLOATING else "i32")
         a_elements, a_powers = self._decoded(product.a, a, product.kinds[0])
@@ -98,6 +101,10 @@ class _Routine:
         self.a_powers = self._stored(a_powers) if a_powers else None
         self.b = self._stored(self._b_rows(b_elements))
         self.b_powers = self._stored(self._b_rows(b_powers)) if b_powers else None
+        self.columns: str | None = None
+        if product.sparsity is not None:
+            columns = product.sparsity.columns(x, product.a, metadata[0])
+            self.columns = self._stored([x.shl(column, x.const("i32", 3)) for column in columns])  # eight in a row of B
         c_matrix = self._stored(self._accumulator(c))
         d_type = _CELLS[product.sums[0]]
         d_matrix = self.x.fresh()
@@ -139,7 +146,7 @@ class _Routine:
         places = _places(self.product.b)
         rows = []
         for block in range(self.product.blocks):
-            for k in range(self.product.depth):
+            for k in range(1 + max(max(e.rows) for e in self.product.b)):
                 rows.append(arrange(self.x, found, [places[k, _COLUMNS * block + n] for n in range(_COLUMNS)]))
         return rows
 
@@ -204,12 +211,15 @@ class _Routine:
         for k in range(depth):
             place = self._put(f"zext i16 {self._load(self._at(own, 'i16', k), 'i16').text} to i64")
             left = self._load(self._at(self.a, self.cell, place), self.cell)
-            right = self._load(self._at(b, self.cell, _COLUMNS * k), self.cell, _COLUMNS)
+            b_row: int | str = _COLUMNS * k
+            if self.columns is not None:
+                b_row = self._put(f"zext i32 {self._load(self._at(self.columns, 'i32', place), 'i32').text} to i64")
+            right = self._load(self._at(b, self.cell, b_row), self.cell, _COLUMNS)
             powers = None
             if self.a_powers is not None and b_powers is not None:
                 powers = (
                     self._load(self._at(self.a_powers, "i32", place), "i32"),
-                    self._load(self._at(b_powers, "i32", _COLUMNS * k), "i32", _COLUMNS),
+                    self._load(self._at(b_powers, "i32", b_row), "i32", _COLUMNS),
                 )
             terms.append(Term(left, right, powers))
         return terms

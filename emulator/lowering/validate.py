@@ -13,6 +13,7 @@ from emulator.analysis.operands import destination_count, is_sink
 from emulator.analysis.rules import REGISTER_TYPES
 from emulator.isa.builder import BITS
 from emulator.isa.form import LLVM_TYPES, Form
+from emulator.isa.rows.sparse import selectors_of
 from emulator.isa.special import SPECIAL_REGISTERS
 from emulator.isa.table import lookup
 from emulator.lowering.asynchronous import is_asynchronous, operand_pattern
@@ -109,6 +110,11 @@ class _Checker:
             self._writable(operand, type, wider)
         for operand, type in zip(sources, source_types, strict=True):
             self._readable(operand, type, wider)
+        selectors = selectors_of(form)
+        if selectors is not None:
+            selector = sources[-1]
+            if not isinstance(selector, ImmediateOperand) or selector.value not in range(selectors):
+                raise _Bad(f"the selector of {item.form} must be a constant from 0 to {selectors - 1}")
 
     # Forms whose operands stand in the patterns above.
 

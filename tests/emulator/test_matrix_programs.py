@@ -234,8 +234,8 @@ def test_ldmatrix_names_the_lane_whose_row_is_bad(lane: int, offset: int, kind: 
 
 
 REFUSED = {
-    "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5,%r6,%r7}, "
-    "{%f0,%f1,%f2,%f3}, %r8, 0;": "mma.sync",
+    "mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m3.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
+    "{%r4,%r5,%r6,%r7}, {%f0,%f1,%f2,%f3}, %r8, 0;": "mma.(sp|sp::ordered_metadata)",
     "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m3.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
     "{%f0,%f1,%f2,%f3};": "mma.sync",
     "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, "
@@ -261,3 +261,17 @@ def test_what_has_no_row_is_refused_by_name(text: str) -> None:
     assert problem.message == f"{form} is not supported" or form.split(".")[0] in problem.message
     assert problem.ptx_line == 6
     assert problem.help is not None and REFUSED[text] in problem.help
+
+
+@pytest.mark.parametrize("selector", ["2", "%r8", "-1"])
+def test_the_selector_of_a_sparse_product_is_a_small_constant(selector: str) -> None:
+    source = (
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .b32 %r<9>; .reg .f32 %f<4>;\n"
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
+        "{%r4,%r5,%r6,%r7}, {%f0,%f1,%f2,%f3}, %r8, " + selector + ";\nret; }"
+    )
+    parsed, _ = parse(source)
+    with pytest.raises(CompileProblems) as caught:
+        compile_entry(parsed, "k", (32, 1, 1))
+    (problem,) = caught.value.problems
+    assert problem.message.endswith("must be a constant from 0 to 1") and problem.ptx_line == 6

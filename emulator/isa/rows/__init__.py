@@ -16,6 +16,7 @@ from emulator.isa.rows import (
     memory,
     move,
     narrow,
+    sparse,
     warp,
 )
 
@@ -33,5 +34,6 @@ ROWS = (
     *atomic.ROWS,
     *warp.ROWS,
     *matrix.ROWS,
+    *sparse.ROWS,
     *control.ROWS,
 )

@@ -1,7 +1,6 @@
 """Rows of the tensor core: products of small matrices that a warp holds in its registers.
 
-What later architectures add (`.kind::`, block scales, float6 and float4), sparse products and the asynchronous
-`wgmma` have no rows: their refusal lists these.
+What later architectures add (`.kind::`, block scales, float6 and float4) has no rows.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def _vector(name: str, count: int, kind: str) -> str:
     return "{" + ", ".join(f"{name}{index}:{register}" for index in range(count)) + "}"
 
 
-def _operands(counts: Sequence[int], types: Sequence[str]) -> str:
+def operands_of(counts: Sequence[int], types: Sequence[str]) -> str:
     """D, A, B and C as vectors, given their register counts and the kinds of D, A, B and C."""
     return ", ".join(_vector(name, n, kind) for name, n, kind in zip("dabc", counts, types, strict=True))
 
@@ -92,7 +91,7 @@ def _mma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", t
         sums = m * 8 // 32
         counts = [sums // PARTS[d], m * depth(k, a) // 32 // PARTS[a], depth(k, b) // 4 // PARTS[b], sums // PARTS[c]]
     form = f"mma.sync.aligned.{shape}{layouts}{head}.{'.'.join(types)}{tail}"
-    return row(f"{form} {_operands(counts, (d, a, b, c))}", meaning, _mma, kind="warp")
+    return row(f"{form} {operands_of(counts, (d, a, b, c))}", meaning, _mma, kind="warp")
 
 
 def _mma_rows() -> list[Row]:
@@ -174,7 +173,9 @@ def _wmma_row(shape: str, types: tuple[str, ...], meaning: str, head: str = "", 
     counts = [registers_of(role, shape, kind) for role, kind in zip(roles, (d, a, b, c), strict=True)]
     layouts = ".row.col" if a in ("s4", "u4", "b1") else ".(row|col).(row|col)"
     form = f"wmma.mma{head}.sync.aligned{layouts}.{shape}.{'.'.join(types)}{tail}"
-    return row(f"{form} {_operands(counts, (d, a, b, c))}", f"D = A·B + C of fragments, {meaning}.", _wmma, kind="warp")
+    return row(
+        f"{form} {operands_of(counts, (d, a, b, c))}", f"D = A·B + C of fragments, {meaning}.", _wmma, kind="warp"
+    )
 
 
 def _wmma_rows() -> list[Row]:

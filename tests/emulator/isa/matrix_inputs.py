@@ -100,10 +100,15 @@ def matrices(
     if family == "cancel":
         # Every second product is the negated one before it, save for a last bit here and there.
         a[:, :, 1::2] = a[:, :, ::2] ^ a.dtype.type(1 << (BITS[kinds[0]] - 1))
-        b[:, 1::2, :] = b[:, ::2, :]
+        if b.shape[1] == a.shape[2]:
+            b[:, 1::2, :] = b[:, ::2, :]
+        else:
+            b[:] = b[:, :1, :]  # a sparse A: whichever rows it has
         a[:, :, 1::2] ^= (random.random(a[:, :, 1::2].shape) < 0.3).astype(a.dtype)
         order = random.permutation(a.shape[2])
-        a, b = a[:, :, order], b[:, order, :]
+        a = a[:, :, order]
+        if b.shape[1] == a.shape[2]:
+            b = b[:, order, :]
         c = np.where(random.random(c.shape) < 0.5, 0, c).astype(c.dtype)
     if family == "sparse":
         a = np.where(random.random(a.shape) < 0.75, 0, a).astype(a.dtype)

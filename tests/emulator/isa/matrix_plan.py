@@ -57,7 +57,7 @@ class MatrixCase:
 def matrix_cases() -> list[MatrixCase]:
     found = []
     for row in rows():
-        if row.notation.opcode != "mma":
+        if row.notation.opcode != "mma" or "sp|" in row.notation.text:
             continue
         for spelling in row.notation.spellings():
             (shape,) = shapes(row)

@@ -14,6 +14,7 @@ import numpy as np
 from .matrix_inputs import FAMILIES, WARPS
 from .matrix_plan import digest, matrix_cases, programs, transfers
 from .measure import Driver, assemble, measure, module
+from .sparse_plan import sparse_cases
 
 
 class Kernels:
@@ -60,7 +61,7 @@ def run_programs() -> dict[str, np.ndarray]:
 
 def main() -> None:
     out = Path(sys.argv[1])
-    cases = matrix_cases()
+    cases = [*matrix_cases(), *sparse_cases()]
     found, refused = measure(cases)
     arrays = {
         case.name: [found[f"{case.name}#{number}"] for number in range(len(case.form.destinations))]

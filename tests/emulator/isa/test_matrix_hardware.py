@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,36 +15,57 @@ from emulator.isa import Row, rows
 from .gang import Job
 from .gang import run as run_jobs
 from .matrix_inputs import FAMILIES, WARPS
-from .matrix_plan import Program, Transfer, digest, matrix_cases, programs, transfers
-from .measure import module
+from .matrix_plan import MatrixCase, Program, Transfer, digest, matrix_cases, programs, transfers
+from .measure import kernel, module
 from .plan import digest as first_digest
 from .plan import warp_cases
+from .sparse_plan import SparseCase, sparse_cases
+from .vectors import COUNT
 
 DATA = Path(__file__).parents[2] / "data" / "isa"
 MEASURED = dict(line.split("\t") for line in (DATA / "sm_90_matrix.tsv").read_text().splitlines())
 FIRST = dict(line.split("\t") for line in (DATA / "sm_90.tsv").read_text().splitlines())
-MMA = [row for row in rows() if row.notation.opcode == "mma"]
+MMA = [row for row in rows() if row.notation.opcode == "mma" and "sp|" not in row.notation.text]
+SPARSE = [row for row in rows() if row.notation.opcode == "mma" and row not in MMA]
 
 
 @pytest.mark.parametrize("row", MMA, ids=lambda row: row.notation.text.partition(" ")[0])
 def test_mma_equals_the_gpu(row: Row) -> None:
     planned = [case for case in matrix_cases() if case.form.row is row]
+    assert planned and _differing(planned, 32) == []
     first = [case for case in warp_cases() if case.form.row is row]
-    assert planned and first
-    found = run_jobs(
-        [Job(case.form, width=32) for case in [*planned, *first]], [c.sources() for c in [*planned, *first]]
-    )
-    assert [c.name for c, r in zip(planned, found[: len(planned)], strict=True) if digest(r) != MEASURED[c.name]] == []
-    rest = found[len(planned) :]
-    assert [c.name for c, r in zip(first, rest, strict=True) if first_digest(c, r) != FIRST[c.name]] == []
+    found = run_jobs([Job(case.form, width=32) for case in first], [case.sources() for case in first])
+    assert [c.name for c, r in zip(first, found, strict=True) if first_digest(c, r) != FIRST[c.name]] == []
+
+
+def _differing(planned: Sequence[MatrixCase | SparseCase], width: int) -> list[str]:
+    jobs = [Job(case.form, case.constants, width=width) for case in planned]
+    found = run_jobs(jobs, [case.sources() for case in planned])
+    return [c.name for c, r in zip(planned, found, strict=True) if digest(r) != MEASURED[c.name]]
+
+
+@pytest.mark.parametrize("row", SPARSE, ids=lambda row: row.notation.text.partition(" ")[0])
+def test_sparse_products_equal_the_gpu(row: Row) -> None:
+    planned = [case for case in sparse_cases() if case.form.row is row]
+    assert planned and _differing(planned, 32) == []
+
+
+def test_a_sparse_product_in_a_program_equals_the_gpu() -> None:
+    """The selector is a constant of the text."""
+    case = next(case for case in sparse_cases() if "m16n8k32.row.col.f32.f16" in case.name and case.selector == 1)
+    parsed, problems = parse(module([kernel("multiply", case)]))
+    assert problems == []
+    outputs = [np.zeros(COUNT, "u4") for _ in case.form.destinations]
+    result = run(compile_entry(parsed, "multiply", (256, 1, 1)), *case.sources(), *outputs, grid=(COUNT // 256, 1, 1))
+    assert result.outcome.fault is None
+    assert digest(result.arrays[-len(outputs) :]) == MEASURED[case.name]
 
 
 @pytest.mark.parametrize("width", [64, 128])
 def test_gangs_of_several_warps_give_the_same(width: int) -> None:
-    planned = [case for case in matrix_cases() if case.family == "wide" and "satfinite" not in case.name]
-    planned = list({case.form.row: case for case in planned}.values())
-    found = run_jobs([Job(case.form, width=width) for case in planned], [case.sources() for case in planned])
-    assert [c.name for c, r in zip(planned, found, strict=True) if digest(r) != MEASURED[c.name]] == []
+    every = [case for case in [*matrix_cases(), *sparse_cases()] if case.family == "wide"]
+    planned = list({case.form.row: case for case in every}.values())
+    assert _differing(planned, width) == []
 
 
 def compiled(text: str, entry: str) -> CompiledEntry:
@@ -69,7 +91,7 @@ def test_matrix_transfers_equal_the_gpu(transfer: Transfer) -> None:
 
 
 def test_everything_was_measured_and_is_tested() -> None:
-    planned = [case.name for case in matrix_cases()]
+    planned = [case.name for case in [*matrix_cases(), *sparse_cases()]]
     planned += [f"{program.name} {family}" for program in programs() for family in FAMILIES]
     planned += [transfer.name for transfer in transfers()]
     assert sorted(planned) == sorted(MEASURED)
