@@ -5,38 +5,10 @@ import { sameRequest } from '../document/compare';
 import { remembered, run } from './run.svelte';
 import { service } from './service.svelte';
 import { ui } from './ui.svelte';
-import { workspace } from './workspace.svelte';
+import { EMPTY, workspace } from './workspace.svelte';
 
-const STARTER: SharePayload = {
-  title: 'First kernel',
-  request: {
-    source: {
-      text: `// One thread for each element.
-extern "C" __global__ void scale(const float* input, float* output, float factor, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) output[i] = factor * input[i];
-}
-`,
-    },
-    buffers: [
-      { name: 'input', dtype: 'float32', shape: [1024], init: { kind: 'arange' }, role: 'in' },
-      { name: 'output', dtype: 'float32', shape: [1024], init: { kind: 'zeros' }, role: 'out' },
-    ],
-    steps: [
-      {
-        kind: 'launch',
-        config: { grid: { kind: 'cover', buffer: 'output' }, block: [256] },
-        arguments: [
-          { kind: 'buffer', name: 'input', buffer: 'input' },
-          { kind: 'buffer', name: 'output', buffer: 'output' },
-          { kind: 'scalar', name: 'factor', value: 2 },
-          { kind: 'scalar', name: 'n', value: 1024 },
-        ],
-      },
-    ],
-  },
-};
+/** Without the service this part may not come either; an empty editor is there all the same. */
+const starter = (): Promise<SharePayload> => import('./starter').then(({ STARTER }) => STARTER, () => EMPTY);
 
 const sharedId = (): string | null => /^\/k\/([^/]+)\/?$/.exec(location.pathname)?.[1] ?? null;
 
@@ -69,7 +41,7 @@ export async function openAddress(): Promise<void> {
     const example = service.examples.find(({ id }) => id === wanted) ?? service.examples[0];
     if (wanted && example?.id !== wanted) ui.say(`There is no example called ${wanted}.`, true);
     if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null, parent: null });
-    else workspace.open(STARTER, { key: 'new', share: null, parent: null });
+    else workspace.open(await starter(), { key: 'new', share: null, parent: null });
   }
   if (runId) {
     const request = await run.reopen(runId);

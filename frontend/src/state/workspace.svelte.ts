@@ -21,7 +21,7 @@ export interface Origin {
   parent: string | null;
 }
 
-const EMPTY: SharePayload = {
+export const EMPTY: SharePayload = {
   request: {
     source: { text: '' },
     steps: [{ kind: 'launch', config: { grid: [1], block: [32] } }],
