@@ -129,7 +129,7 @@ def test_a_file_that_is_no_array(page: Page, watch: Watch, tmp_path: Path, kind:
     write_kernel(page, GOOD, "f, float")
     field(page, "a initial value").select_option("upload")
     (tmp_path / "a.npy").write_bytes(bad_array(kind))
-    page.get_by_label("File for a").set_input_files(tmp_path / "a.npy")
+    page.get_by_label("File for a", exact=True).set_input_files(tmp_path / "a.npy")
     expect(launch(page).get_by_role("alert")).to_contain_text(re.compile(words), timeout=LIMIT)
     field(page, "a initial value").select_option("zeros")
     run(page)
