@@ -60,13 +60,18 @@ def is_warp_barrier(instruction: Instruction) -> bool:
 
 
 def meeting_of(item: Instruction) -> Instruction | None:
-    """The barrier of the warp that an instruction of the warp implies: its members come together before it."""
+    """The barrier of the warp that an instruction implies: its members come together before it.
+
+    Instructions of the warp imply one, and so do aligned barriers of the block.
+    """
     modifiers = item.modifiers
+    whole = (ImmediateOperand(0xFFFFFFFF),)
+    if is_block_barrier(item) and (item.opcode == "bar" or "aligned" in modifiers):
+        return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=whole)
     if item.opcode in _WITH_MEMBERS and "sync" in modifiers:
         return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=item.operands[-1:])
     if item.opcode in _OF_WHOLE_WARPS and "sync" in modifiers:
-        whole = ImmediateOperand(0xFFFFFFFF)
-        return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=(whole,))
+        return replace(item, opcode="bar", modifiers=("warp", "sync", MEETING), operands=whole)
     return None
 
 

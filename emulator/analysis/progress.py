@@ -112,6 +112,12 @@ def is_active(item: Instruction) -> bool:
     return item.opcode in _CHANGING
 
 
+def orders_cluster(body: Iterable[Label | Instruction]) -> bool:
+    """Whether it may order accesses of blocks of a cluster, beside the cluster's barrier: also by mbarriers."""
+    items = list(body)
+    return orders_memory(items) or any(isinstance(item, Instruction) and item.opcode == "mbarrier" for item in items)
+
+
 def _orders(item: Instruction) -> bool:
     if item.opcode in ("membar", "fence"):
         return True

@@ -28,6 +28,7 @@ class Checking(Instrument):
     name = "checks"
     symbols = {
         "check_shared": "declare void @check_shared(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
+        "check_generic": "declare void @check_generic(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
         "check_global": "declare void @check_global(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
         "check_stretches": "declare void @check_stretches(ptr, ptr, i32, ptr, i32, ptr, i32, i1)",
     }
@@ -45,7 +46,7 @@ class Checking(Instrument):
             vectors = [emitter.lanes.splat(value) for value in values]
             data = probe.spilled(interleave(emitter.lanes, vectors), tag=9)
         code = _KINDS[kind] + (_STRONG if access.is_strong else 0)
-        function = "check_shared" if access.space == "shared" else "check_global"
+        function = {"shared": "check_shared", "generic": "check_generic"}.get(access.space, "check_global")
         emitter.emit(
             f"call void @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {place}, i32 {probe.mask.word}, "
             f"i32 {access.size}, i32 {code}, ptr {data})"

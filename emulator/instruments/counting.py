@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
 from emulator.instruments.instrument import AccessKind, Instrument, Probe
 from emulator.isa.lanes import Value
 from emulator.lowering.access import Access
@@ -137,19 +138,38 @@ class Counting(Instrument):
     def on_access(
         self, probe: Probe, kind: AccessKind, access: Access, addresses: Value, values: Sequence[Value], site: int
     ) -> None:
-        space = "global" if access.space == "generic" else access.space
-        if space == "local":
+        if access.space == "generic":
+            self._generic(probe, kind, access, addresses)
+        elif access.space == "local":
             self._add(probe, f"local_{'read' if kind == 'read' else 'write'}_requests", "1")
-        if space not in ("global", "shared"):
-            return
-        self._add(probe, f"{space}_{kind}_requests", "1")
-        place = probe.spilled(addresses)
+        elif access.space in ("global", "shared"):
+            self._add(probe, f"{access.space}_{kind}_requests", "1")
+            self._served(probe, access.space, kind, access, probe.spilled(addresses), probe.mask.word)
+
+    def _served(self, probe: Probe, space: str, kind: AccessKind, access: Access, place: str, mask: str) -> None:
+        """Sectors of global memory, or wavefronts of shared memory."""
         if space == "global":
-            call = f"call i64 @count_sectors(ptr {place}, i32 {probe.mask.word})"
+            call = f"call i64 @count_sectors(ptr {place}, i32 {mask})"
             self._add(probe, f"global_{kind}_sectors", probe.emitter.put(call))
         else:
-            call = f"call i64 @count_wavefronts(ptr {place}, i32 {probe.mask.word}, i32 {access.size})"
+            call = f"call i64 @count_wavefronts(ptr {place}, i32 {mask}, i32 {access.size})"
             self._add(probe, f"shared_{kind}_wavefronts", probe.emitter.put(call))
+
+    def _generic(self, probe: Probe, kind: AccessKind, access: Access, addresses: Value) -> None:
+        """A request of each space that the active lanes' addresses point into."""
+        emitter, lanes = probe.emitter, probe.emitter.lanes
+        place = probe.spilled(addresses)
+        tags = lanes.lshr(addresses, lanes.const("i64", 56))
+        for space, tag in (("global", 0), ("shared", SHARED_TAG >> 56), ("local", LOCAL_TAG >> 56)):
+            there = lanes.splat(lanes.icmp("eq", tags, lanes.const("i64", tag)))
+            bits = emitter.put(f"bitcast {there} to i{emitter.width}")
+            mask = emitter.put(f"and i{emitter.width} {bits}, {probe.mask.word}")
+            some = emitter.put(f"zext i1 {emitter.put(f'icmp ne i{emitter.width} {mask}, 0')} to i64")
+            if space == "local":
+                self._add(probe, f"local_{'read' if kind == 'read' else 'write'}_requests", some)
+            else:
+                self._add(probe, f"{space}_{kind}_requests", some)
+                self._served(probe, space, kind, access, place, mask)
 
     def on_branch(self, probe: Probe, taken: str | None) -> None:
         self._add(probe, "branches", "1")

@@ -19,8 +19,11 @@ def _word(name: str, index: int) -> str:
     return f"  %{name}.p = getelementptr i32, ptr %cell, i64 {index}\n  %{name} = load i32, ptr %{name}.p"
 
 
-def _loop(name: str, body: str, prelude: str = "") -> str:
-    """A function that runs `body` for each byte of each active lane; the body ends in `br label %next`."""
+def _loop(name: str, body: str, prelude: str, gang: str) -> str:
+    """A function that runs `body` for each byte of each active lane; the body ends in `br label %next`.
+
+    `gang` gives the number of the gang, from which those of threads follow.
+    """
     return f"""
 define void @{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %kind,
                     ptr %data) noinline {{
@@ -32,12 +35,13 @@ entry:
   %is.read = icmp eq i32 %plain, 0
   %is.write = icmp eq i32 %plain, 1
   %is.atomic = icmp eq i32 %plain, 2
-{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+{field("own.gang", "%tls", abi.WORKER_GANG, "i32")}
 {field("block", "%tls", abi.WORKER_BLOCK, "i64")}
 {field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}
 {field("first.epoch", "%tls", abi.WORKER_FIRST_EPOCH, "i32")}
 {field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
 {prelude}
+  %gang = {gang}
   %none = icmp eq i32 %mask, 0
   br i1 %none, label %out, label %lane.loop
 lane.loop:
@@ -72,7 +76,7 @@ out:
 
 def _find(label: str, kind: int, then: str) -> str:
     return f"""{label}:
-  call void @finding(ptr %ctx, ptr %tls, i32 {kind}, i32 %site, i32 %lane.bit, i64 %at)
+  call void @finding(ptr %ctx, ptr %tls, i32 {kind}, i32 %site, i32 %lane.bit, i64 %told)
   br label %{then}
 """
 
@@ -80,34 +84,22 @@ def _find(label: str, kind: int, then: str) -> str:
 _SHARED = _loop(
     "check_shared",
     f"""
-  %inside = icmp ult i64 %at, %shared.size
-  br i1 %inside, label %look, label %far
-far:
-  ; In the window of the cluster: what is written there is known, and ordered by the cluster's means.
-  %rank.more = lshr i64 %at, {abi.RANK_SHIFT}
-  %rank = sub i64 %rank.more, 1
-  %there = and i64 %at, {(1 << abi.RANK_SHIFT) - 1}
-  %exists = icmp ult i64 %rank, %cluster.blocks
+  %place = and i64 %at, {(1 << 56) - 1}
+  %named = lshr i64 %place, {abi.RANK_SHIFT}
+  %far = icmp ne i64 %named, 0
+  %number = sub i64 %named, 1
+  %owner.rank = select i1 %far, i64 %number, i64 %rank
+  %there = and i64 %place, {(1 << abi.RANK_SHIFT) - 1}
+  %exists = icmp ult i64 %owner.rank, %cluster.blocks
   %fits = icmp ult i64 %there, %shared.size
-  %place = and i1 %exists, %fits
-  %changes = xor i1 %is.read, true
-  %notes = and i1 %place, %changes
-  br i1 %notes, label %far.write, label %next
-far.write:
-  %seat.offset = mul i64 %rank, %stride
-  %seat = getelementptr i8, ptr %cluster.first, i64 %seat.offset
-{field("seat.shadow", "%seat", abi.WORKER_SHADOW, "ptr")}
-{field("seat.epoch", "%seat", abi.WORKER_EPOCH, "i32")}
-  %far.offset = mul i64 %there, {_CELL}
-  %far.cell = getelementptr i8, ptr %seat.shadow, i64 %far.offset
-  %far.kind.p = getelementptr i32, ptr %far.cell, i64 3
-  %far.value.p = getelementptr i32, ptr %far.cell, i64 4
-  store i32 %seat.epoch, ptr %far.cell
-  store i32 3, ptr %far.kind.p
-  store i32 256, ptr %far.value.p
-  br label %next
+  %inside = and i1 %exists, %fits
+  br i1 %inside, label %look, label %next
 look:
-  %cell.offset = mul i64 %at, {_CELL}
+  %owner.offset = mul i64 %owner.rank, %stride
+  %owner = getelementptr i8, ptr %cluster, i64 %owner.offset
+{field("shadow", "%owner", abi.WORKER_SHADOW, "ptr")}
+  %told = or i64 %place, {1 << 56}
+  %cell.offset = mul i64 %there, {_CELL}
   %cell = getelementptr i8, ptr %shadow, i64 %cell.offset
 {_word("w.epoch", 0)}
 {_word("w.gang.epoch", 1)}
@@ -125,7 +117,13 @@ look:
 {_find("uninitialised", abi.UNINITIALISED, "races")}
 races:
   ; the last write against this access
-  %w.same.epoch = icmp eq i32 %w.epoch, %epoch
+  ; (of another block of the cluster: since all of them met; of this one: since its last barrier)
+  %w.not.met = icmp uge i32 %w.epoch, %cluster.epoch
+  %w.since.met = and i1 %w.not.met, %unordered
+  %w.since.barrier = icmp eq i32 %w.epoch, %epoch
+  %w.rank = ashr i32 %w.thread, 10
+  %w.foreign = icmp ne i32 %w.rank, %rank32
+  %w.same.epoch = select i1 %w.foreign, i1 %w.since.met, i1 %w.since.barrier
   %w.other = icmp ne i32 %w.thread, %thread
   %w.gang = ashr i32 %w.thread, 5
   %w.same.gang = icmp eq i32 %w.gang, %gang
@@ -155,12 +153,19 @@ taken:
   %harmful = xor i1 %harmless, true
   %w.c3 = and i1 %w.c2, %harmful
   ; the last reads against this write
-  %r.same.epoch = icmp eq i32 %r.epoch, %epoch
+  %r.not.met = icmp uge i32 %r.epoch, %cluster.epoch
+  %r.since.met = and i1 %r.not.met, %unordered
+  %r.since.barrier = icmp eq i32 %r.epoch, %epoch
   %r.single = icmp sge i32 %r.thread, 0
   %r.gang.single = ashr i32 %r.thread, 5
   %r.minus = sub i32 0, %r.thread
   %r.gang.many = sub i32 %r.minus, 16
   %r.gang = select i1 %r.single, i32 %r.gang.single, i32 %r.gang.many
+  %r.rank = ashr i32 %r.gang, 5
+  %r.others = icmp ne i32 %r.rank, %rank32
+  %r.known = icmp ne i32 %r.thread, -2
+  %r.foreign = and i1 %r.others, %r.known
+  %r.same.epoch = select i1 %r.foreign, i1 %r.since.met, i1 %r.since.barrier
   %r.same.gang = icmp eq i32 %r.gang, %gang
   %r.older = icmp ne i32 %r.gang.epoch, %gang.epoch
   %r.ordered = and i1 %r.same.gang, %r.older
@@ -202,16 +207,22 @@ note.weak:
   br label %next
 """,
     f"""
-{field("shadow", "%tls", abi.WORKER_SHADOW, "ptr")}
 {field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
 {field("cluster.blocks", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
 {field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
-{field("cluster.first", "%tls", abi.WORKER_CLUSTER, "ptr")}
-  %gang64 = zext i32 %gang to i64
+{field("cluster", "%tls", abi.WORKER_CLUSTER, "ptr")}
+{field("cluster.epoch", "%tls", abi.WORKER_CLUSTER_EPOCH, "i32")}
+{field("rank32", "%tls", abi.WORKER_RANK, "i32")}
+{field("ordered", "%ctx", abi.CONTEXT_ORDERED, "i32")}
+  %unordered = icmp eq i32 %ordered, 0
+  %rank = zext i32 %rank32 to i64
+  %gang64 = zext i32 %own.gang to i64
   %gang.epochs = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG_EPOCHS}
   %gang.epoch.p = getelementptr i32, ptr %gang.epochs, i64 %gang64
   %gang.epoch = load i32, ptr %gang.epoch.p
+  %first.gang = shl i32 %rank32, 5
 """,
+    "add i32 %first.gang, %own.gang",
 )
 
 # Bytes of buffers: whether somebody wrote them, where that matters, and races, where cells exist.
@@ -236,6 +247,7 @@ find.next:
   %i.next = add i64 %i, 1
   br label %find
 hit:
+  %told = or i64 %at, 0
   %known.p = getelementptr i8, ptr %entry.p, i64 16
   %known = load ptr, ptr %known.p
   %cells.p = getelementptr i8, ptr %entry.p, i64 24
@@ -336,7 +348,24 @@ note.read:
 {field("table", "%ctx", abi.CONTEXT_SHADOWS, "ptr")}
 {field("count", "%ctx", abi.CONTEXT_SHADOW_COUNT, "i64")}
 """,
+    "add i32 0, %own.gang",
 )
+
+# Generic addresses: those of shared memory have its tag.
+_GENERIC = """
+define void @check_generic(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %kind,
+                           ptr %data) noinline {
+  %all = load <32 x i64>, ptr %addresses, align 64
+  %tags = lshr <32 x i64> %all, splat (i64 56)
+  %tagged = icmp eq <32 x i64> %tags, splat (i64 1)
+  %bits = bitcast <32 x i1> %tagged to i32
+  %shared = and i32 %mask, %bits
+  %plain = xor i32 %mask, %shared
+  call void @check_shared(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %shared, i32 %size, i32 %kind, ptr %data)
+  call void @check_global(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %plain, i32 %size, i32 %kind, ptr %data)
+  ret void
+}
+"""
 
 # Stretches whose sizes differ between lanes.
 _STRETCHES = """
@@ -374,6 +403,7 @@ out:
 SUPPORT = (
     _SHARED
     + _GLOBAL
+    + _GENERIC
     + _STRETCHES
     + """
 declare void @finding(ptr, ptr, i32, i32, i32, i64)

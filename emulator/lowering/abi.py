@@ -32,6 +32,7 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     256 i32[3] cluster        blocks of a cluster along each axis
     268 i32 clustered         whether the launch or the kernel names a cluster
     272 i64 workspace         address of the grid's own workspace; 0 where the launch is not cooperative
+    280 i32 ordered           whether blocks may order their accesses through memory, so that checks see no races there
 
 The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
 
@@ -48,7 +49,7 @@ The **worker state** (`WORKER_*`) is one structure for each block that an OS thr
     192 i32[16] results       of the last completed bar.red: votes
     256 i32[16] totals        of the last completed bar.red: threads that took part
     320 ptr shadow            cells of the block's shared memory, where it is checked
-    328 i32 epoch             advanced by every block and every barrier
+    328 i32 epoch             of the running block: taken from the clock when it begins, and at every barrier
     332 i32 first epoch       of the running block
     336 i32[32] gang epochs   advanced by bar.warp.sync
     464 ptr cluster           the worker state of the block of rank 0; those of the others follow
@@ -69,6 +70,9 @@ The **worker state** (`WORKER_*`) is one structure for each block that an OS thr
     552 i64 wait address
     560 i64 frozen time       what clocks of an idle block say, without the skew; 0 where they run
     568 i64 frozen cycles
+    576 ptr clock             i32: the last epoch of the OS thread, which all its seats share
+    584 i32 own clock         in the first seat
+    588 i32 cluster epoch     of the running block's cluster: when it began, or last met
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -124,6 +128,7 @@ CONTEXT_CLUSTER_BLOCKS = 248
 CONTEXT_CLUSTER = 256
 CONTEXT_CLUSTERED = 268
 CONTEXT_WORKSPACE = 272
+CONTEXT_ORDERED = 280
 CONTEXT_BYTES = 320
 
 WORKER_BLOCK = 0
@@ -159,7 +164,10 @@ WORKER_WAIT_LANE = 544
 WORKER_WAIT_ADDRESS = 552
 WORKER_FROZEN_TIME = 560
 WORKER_FROZEN_CYCLES = 568
-WORKER_BYTES = 576
+WORKER_CLOCK = 576
+WORKER_OWN_CLOCK = 584
+WORKER_CLUSTER_EPOCH = 588
+WORKER_BYTES = 592
 
 # Where an address in the cluster's shared memory holds the rank of its block, plus 1.
 RANK_SHIFT = 24
@@ -199,7 +207,7 @@ FAULT_KINDS = {
     12: "divergent-barrier",
     13: "barrier-after-exit",
     14: "absent-lanes",
-    15: "ended-block",
+    15: "absent-block",
     16: "mbarrier",
     17: "async-copy",
 }
@@ -211,7 +219,7 @@ RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range
 MOST_FINDINGS = 64
 FINDING_BYTES = 48
 OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
-ENDED_BLOCK = 15
+ABSENT_BLOCK = 15
 
 SPACES = ("generic", "global", "shared", "local", "const")
 SPACE_CODES = {name: code for code, name in enumerate(SPACES)}

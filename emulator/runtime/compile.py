@@ -11,7 +11,7 @@ from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
-from emulator.analysis.progress import needs_independent_lanes, orders_memory, waits_for_blocks
+from emulator.analysis.progress import needs_independent_lanes, orders_cluster, orders_memory, waits_for_blocks
 from emulator.analysis.stack import STACK_BYTES
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
@@ -96,7 +96,7 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
-        orders_memory(flat.body), waits, _cluster_of(flat), STACK_BYTES if flat.has_recursion else 0,
+        orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat), STACK_BYTES if flat.has_recursion else 0,
     )  # fmt: skip
 
 

@@ -54,6 +54,7 @@ class CompiledEntry:
     suspends: bool
     instruments: tuple[str, ...] = ()
     orders_memory: bool = False  # by fences or ordered accesses
+    orders_cluster: bool = False  # the same, or by mbarriers, which other blocks of the cluster may use
     waits_for_blocks: bool = False  # so that many have to be resident at once
     cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
     stack_bytes: int = 0  # of the local memory, at its end: the stack of recursive functions
@@ -70,7 +71,8 @@ class CompiledEntry:
             "code_addresses": self.code_addresses, "module_key": self.module_key, "shared_bytes": self.shared_bytes,
             "dynamic_offset": self.dynamic_offset, "local_bytes": self.local_bytes, "frame_bytes": self.frame_bytes,
             "suspends": self.suspends, "instruments": self.instruments,
-            "orders_memory": self.orders_memory, "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
+            "orders_memory": self.orders_memory, "orders_cluster": self.orders_cluster,
+            "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
             "stack_bytes": self.stack_bytes,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
@@ -99,7 +101,7 @@ class CompiledEntry:
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
-            fields["orders_memory"], fields["waits_for_blocks"], _dim3(fields["cluster"]), fields["stack_bytes"],
+            fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"], _dim3(fields["cluster"]), fields["stack_bytes"],
         )  # fmt: skip
 
 

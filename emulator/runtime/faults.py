@@ -112,7 +112,7 @@ def describe(
         relation = None if kind == "null" else relate(memory, record.address, record.size, intended)
     elif is_access:
         if space == "shared":
-            name, offset = _shared_place(record.address)
+            name, offset = shared_place(record.address)
             relation = _of_area(name, offset, record.size, shared_bytes)
         else:
             relation = _of_area("local memory", record.address, record.size, local_bytes)
@@ -137,7 +137,7 @@ def _of_grid_group(source: SourceLocation | None) -> bool:
     return False
 
 
-def _shared_place(address: int) -> tuple[str, int]:
+def shared_place(address: int) -> tuple[str, int]:
     """Whose shared memory an address of it means, and where in it; a little below a block's is that block's too."""
     rank, offset = address >> abi.RANK_SHIFT, address & ((1 << abi.RANK_SHIFT) - 1)
     if rank and offset >> (abi.RANK_SHIFT - 1):
@@ -186,9 +186,12 @@ def _message(
     kind: str, space: str | None, access: str | None, record: FaultRecord, relation: BufferRelation | None
 ) -> str:
     verb = _VERBS.get(access or abi.ACCESSES[record.access], "using")
-    if kind == "ended-block":
+    if kind == "absent-block":
+        rank = (record.address >> abi.RANK_SHIFT) - 1
+        if record.size == 0:
+            return f"{verb} shared memory of block {rank} of the cluster, which has no such block"
         return (
-            f"{verb} shared memory of block {(record.address >> abi.RANK_SHIFT) - 1} of the cluster, which has ended: "
+            f"{verb} shared memory of block {rank} of the cluster, which has ended: "
             "its threads must wait, at cluster.sync(), until nobody uses it"
         )
     if kind == "null":

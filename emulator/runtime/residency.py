@@ -83,6 +83,7 @@ seat:
   %distance = sub i64 %there, %origin
 {_shared_pointer("sites", abi.WORKER_SITES)}
 {_shared_pointer("counters", abi.WORKER_COUNTERS)}
+{_shared_pointer("clock", abi.WORKER_CLOCK)}
 {_moved("shared", abi.WORKER_SHARED)}
 {_moved("frames", abi.WORKER_FRAMES)}
 {_moved("local", abi.WORKER_LOCAL)}
@@ -107,6 +108,9 @@ seat:
 {_put("%tls", "rank", abi.WORKER_RANK, "i32", "%rank32")}
 {_put("%tls", "state", abi.WORKER_STATE, "i32", str(_RUNNING))}
   call void @begin_block(ptr %ctx, ptr %tls)
+{_field("begun", "%first", abi.WORKER_FIRST_EPOCH, "i32")}
+{_put("%tls", "met", abi.WORKER_CLUSTER_EPOCH, "i32", "%begun")}
+{_put("%tls", "start", abi.WORKER_FIRST_EPOCH, "i32", "%begun")}
   %rank.next = add i64 %rank, 1
   %more = icmp ult i64 %rank.next, %size
   br i1 %more, label %seat, label %all
@@ -216,9 +220,15 @@ judge:
   br i1 %opens, label %free.seat, label %closed
 free.seat:
   %r = phi i64 [ 0, %judge ], [ %r.next, %free.next ]
+  %met = phi i32 [ 0, %judge ], [ %met.next, %free.next ]
   %r.offset = mul i64 %r, %stride
   %r.tls = getelementptr i8, ptr %first, i64 %r.offset
   call void @pass_epoch(ptr %r.tls)
+{_field("r.epoch", "%r.tls", abi.WORKER_EPOCH, "i32")}
+  ; all blocks of the cluster have met since the first of their new epochs
+  %is.first = icmp eq i64 %r, 0
+  %met.next = select i1 %is.first, i32 %r.epoch, i32 %met
+{_put("%r.tls", "met", abi.WORKER_CLUSTER_EPOCH, "i32", "%met.next")}
 {_field("r.frames", "%r.tls", abi.WORKER_FRAMES, "ptr")}
   br label %free
 free:

@@ -98,11 +98,12 @@ entry:
 {field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
 {field("threads", "%ctx", abi.CONTEXT_THREADS, "i64")}
 {field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+  call void @pass_epoch(ptr %tls)
 {field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}
-  %epoch.next = add i32 %epoch, 1
-  store i32 %epoch.next, ptr %epoch.p
   %start.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FIRST_EPOCH}
-  store i32 %epoch.next, ptr %start.p
+  store i32 %epoch, ptr %start.p
+  %cluster.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_CLUSTER_EPOCH}
+  store i32 %epoch, ptr %cluster.p
   %suspends = icmp ne i64 %frame.bytes, 0
   br i1 %suspends, label %frames.clear, label %out
 frames.clear:
@@ -111,7 +112,7 @@ frames.clear:
   %activity.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}
   call void @llvm.memset.p0.i64(ptr %activity.p, i8 0, i64 {abi.WORKER_SKEW - abi.WORKER_ACTIVITY}, i1 false)
   %leap.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_LEAP}
-  call void @llvm.memset.p0.i64(ptr %leap.p, i8 0, i64 {abi.WORKER_BYTES - abi.WORKER_LEAP}, i1 false)
+  call void @llvm.memset.p0.i64(ptr %leap.p, i8 0, i64 {abi.WORKER_CLOCK - abi.WORKER_LEAP}, i1 false)
   br label %clear
 clear:
   %c = phi i64 [ 0, %frames.clear ], [ %c.next, %clear ]
@@ -355,9 +356,12 @@ good:
 
 _EPOCHS = f"""
 define internal void @pass_epoch(ptr %tls) {{
-{field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}
-  %next = add i32 %epoch, 1
-  store i32 %next, ptr %epoch.p
+{field("clock", "%tls", abi.WORKER_CLOCK, "ptr")}
+  %before = load i32, ptr %clock
+  %now = add i32 %before, 1
+  store i32 %now, ptr %clock
+  %epoch = getelementptr i8, ptr %tls, i64 {abi.WORKER_EPOCH}
+  store i32 %now, ptr %epoch
   ret void
 }}
 

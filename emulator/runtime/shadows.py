@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 
+from emulator.analysis.flat import SHARED_TAG
 from emulator.lowering import abi
 from emulator.lowering.sites import Site
 from emulator.runtime.arena import Memory
 from emulator.runtime.compiled import CompiledEntry
-from emulator.runtime.faults import BufferRelation, Dim3, Fault, coordinates, relate
+from emulator.runtime.faults import BufferRelation, Dim3, Fault, coordinates, relate, shared_place
 from emulator.runtime.workspace import Region, Workspace
 
 SHARED_CELL = 32
@@ -31,6 +32,7 @@ class Shadows:
         self.list = Region(16 + abi.MOST_FINDINGS * abi.FINDING_BYTES)
         self._found = Region(16 * max(1, len(entry.sites)))
         self._kept: list[Region] = []
+        context.put(abi.CONTEXT_ORDERED, "<i", int(entry.orders_cluster))
         context.put(abi.CONTEXT_FINDINGS, "<Q", self.list.address)
         context.put(abi.CONTEXT_FOUND, "<Q", self._found.address)
         raced = not entry.orders_memory and sum(b.nbytes for b in memory.buffers) <= _MOST_CHECKED
@@ -58,8 +60,9 @@ class Shadows:
             site, kind = sites[number], abi.FAULT_KINDS[kind_code]
             relation: BufferRelation | None = None
             if kind in ("race", "uninitialised"):
-                if site.space == "shared":
-                    relation = BufferRelation("shared memory", address, 0, "inside")
+                if address & SHARED_TAG:
+                    name, offset = shared_place(address ^ SHARED_TAG)
+                    relation = BufferRelation(name, offset, 0, "inside")
                 else:
                     relation = relate(memory, address, 1, None)
             place = (coordinates(linear, grid), coordinates(gang * 32 + lane, block), gang, lane)

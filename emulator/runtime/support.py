@@ -131,7 +131,17 @@ shared:
 cluster:
 {field("cluster.blocks", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
   %exists = icmp ule i64 %rank.more, %cluster.blocks
-  br i1 %exists, label %other, label %area
+  br i1 %exists, label %other, label %beyond
+beyond:
+  ; a rank that the cluster does not have, or far out of the block's own memory
+  %clustered = icmp ugt i64 %cluster.blocks, 1
+  %is.rank = icmp ult i64 %rank.more, 256
+  %strange = and i1 %clustered, %is.rank
+  br i1 %strange, label %absent, label %area
+absent:
+  call void @record(ptr %ctx, ptr %tls, i32 {abi.ABSENT_BLOCK}, i32 %site, i32 2, i32 %access, i32 0, i64 %offset,
+                    i32 %lane)
+  ret ptr null
 other:
 {field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
 {field("cluster.first", "%tls", abi.WORKER_CLUSTER, "ptr")}
@@ -145,7 +155,7 @@ other:
   %gone = icmp eq i32 %seat.state, 0
   br i1 %gone, label %ended, label %area
 ended:
-  call void @record(ptr %ctx, ptr %tls, i32 {abi.ENDED_BLOCK}, i32 %site, i32 2, i32 %access, i32 %size, i64 %offset,
+  call void @record(ptr %ctx, ptr %tls, i32 {abi.ABSENT_BLOCK}, i32 %site, i32 2, i32 %access, i32 %size, i64 %offset,
                     i32 %lane)
   ret ptr null
 local:
@@ -166,10 +176,10 @@ local:
   %local.pointer = getelementptr i8, ptr %local.base, i64 %l2
   br label %area
 area:
-  %area.size = phi i64 [ %shared.size, %shared ], [ 0, %cluster ], [ %shared.size, %other ], [ %local.size, %local ]
-  %area.pointer = phi ptr [ %shared.own, %shared ], [ null, %cluster ], [ %shared.other, %other ],
+  %area.size = phi i64 [ %shared.size, %shared ], [ 0, %beyond ], [ %shared.size, %other ], [ %local.size, %local ]
+  %area.pointer = phi ptr [ %shared.own, %shared ], [ null, %beyond ], [ %shared.other, %other ],
                           [ %local.pointer, %local ]
-  %area.offset = phi i64 [ %offset, %shared ], [ %offset, %cluster ], [ %there, %other ], [ %offset, %local ]
+  %area.offset = phi i64 [ %offset, %shared ], [ %offset, %beyond ], [ %there, %other ], [ %offset, %local ]
   %fits = icmp ule i64 %size64, %area.size
   %most = sub i64 %area.size, %size64
   %in = icmp ule i64 %area.offset, %most

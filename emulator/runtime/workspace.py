@@ -83,6 +83,7 @@ class Workspace:
             worker.put(abi.WORKER_SHADOW, "<Q", worker.address + shadow_at)
             worker.put(abi.WORKER_CLUSTER, "<Q", worker.address)
             worker.put(abi.WORKER_STATE, "<i", 1)
+            worker.put(abi.WORKER_CLOCK, "<Q", worker.address + abi.WORKER_OWN_CLOCK)
             worker.put(abi.WORKER_SEATS, "<Q", count)
             self.workers.append(worker)
         self._counters = counters

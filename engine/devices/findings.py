@@ -23,7 +23,7 @@ _CLASSES: dict[str, FindingClass] = {
     "stack-overflow": "memory",
     "trap": "trap",
     "not-cooperative": "synchronisation",
-    "ended-block": "memory",
+    "absent-block": "memory",
     "unsupported": "trap",
     "assert": "assert",
     "illegal-barrier": "synchronisation",

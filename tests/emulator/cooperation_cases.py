@@ -49,6 +49,20 @@ def _scan(blocks: int) -> Case:
     )  # fmt: skip
 
 
+def _warp_scan(blocks: int) -> Case:
+    data = random(32 * blocks)
+    scanned = np.cumsum(data, dtype=np.int32)
+    return Case(
+        "warp_lookback", (blocks, 1, 1), (32, 1, 1), (data, zeros(data.size), *(zeros(blocks) for _ in range(3))),
+        {1: scanned, 2: np.full(blocks, 2, np.int32), 4: scanned[31::32]}, str(blocks),
+    )  # fmt: skip
+
+
+def _leader() -> Case:
+    values = np.where(np.arange(256) % 2, 163241, 3241).astype(np.int32)
+    return Case("leader_waits", (4, 1, 1), (64, 1, 1), (zeros(1), zeros(256)), {0: zeros(1) + 41, 1: values})
+
+
 def _last_block() -> Case:
     data = random(10_000)
     arguments = (data, zeros(20), zeros(1, np.uint32), zeros(1), data.size)
@@ -233,11 +247,11 @@ def _exits() -> Case:
 def cases() -> Iterator[Case]:
     """All that end well."""
     makers: list[Callable[[], Case]] = [
-        _last_block, _polled, _plain_flag, _queue, _produce, _lock, _grid_sum, _heat, _cluster_sum, _cluster_and_grid,
-        _exits,
+        _leader, _last_block, _polled, _plain_flag, _queue, _produce, _lock, _grid_sum, _heat, _cluster_sum,
+        _cluster_and_grid, _exits,
     ]  # fmt: skip
     yield from (maker() for maker in makers)
-    yield from (_scan(1), _scan(40), _spin_barrier(3, 4), _spin_barrier(60, 7))
+    yield from (_scan(1), _scan(40), _warp_scan(1), _warp_scan(100), _spin_barrier(3, 4), _spin_barrier(60, 7))
     yield from (_ranks((7, 1, 1), (64, 1, 1)), _ranks((3, 4, 1), (16, 4, 1)), _ranks((2, 3, 4), (8, 3, 2)))
     yield from (_valid(True), _valid(False))
     yield from (_histogram(size) for size in (1, 2, 4, 8))

@@ -44,6 +44,55 @@ extern "C" __global__ void lookback_scan(const int *in, int *out, unsigned *tick
     out[i] = before + part[t];
 }
 
+// The same by a warp: each lane looks at one predecessor, and the warp votes on what it has seen.
+extern "C" __global__ void warp_lookback(const int *in, int *out, volatile int *state, volatile int *sums,
+                                         volatile int *prefixes) {
+    int lane = threadIdx.x, tile = blockIdx.x;
+    int x = in[tile * 32 + lane];
+    for (int step = 1; step < 32; step *= 2) {
+        int left = __shfl_up_sync(~0u, x, step);
+        if (lane >= step) x += left;
+    }
+    int total = __shfl_sync(~0u, x, 31), before = 0;
+    if (lane == 0) {
+        sums[tile] = total;
+        __threadfence();
+        state[tile] = 1;
+    }
+    for (int first = tile - 32; tile > 0; first -= 32) {
+        int k = first + lane, s = 2, v = 0;
+        if (k >= 0) {
+            while ((s = state[k]) == 0) {}
+            __threadfence();
+            v = s == 2 ? prefixes[k] : sums[k];
+        }
+        unsigned done = __ballot_sync(~0u, s == 2);
+        if (done && lane < 31 - __clz(done)) v = 0;
+        for (int step = 16; step; step /= 2) v += __shfl_xor_sync(~0u, v, step);
+        before += v;
+        if (done) break;
+    }
+    if (lane == 0) {
+        prefixes[tile] = before + total;
+        __threadfence();
+        state[tile] = 2;
+    }
+    out[tile * 32 + lane] = before + x;
+}
+
+// One lane of each warp waits, and the others take from it what it has seen.
+extern "C" __global__ void leader_waits(volatile int *flag, int *out) {
+    int value = 0;
+    if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) *flag = 41;
+    if (threadIdx.x % 32 == 5)
+        while ((value = *flag) == 0) {}
+    __syncwarp();
+    value = __shfl_sync(~0u, value, 5);
+    unsigned all = __ballot_sync(~0u, value == 41);
+    unsigned odd = threadIdx.x % 2 ? __ballot_sync(0xaaaaaaaau, value == 41) : 0;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = value + __popc(all) * 100 + __popc(odd) * 10000;
+}
+
 // The block that finishes last adds up what the others left.
 extern "C" __global__ void last_block_sum(const int *in, int *partial, unsigned *count, int *out, int n) {
     __shared__ int part[128];
@@ -369,6 +418,16 @@ extern "C" __global__ void cluster_race(int *out, int with_barrier) {
     cluster.map_shared_rank(value, other)[t] = t + 50;
     if (with_barrier) cluster.sync();
     out[blockIdx.x * 32 + t] = value[t];
+    cluster.sync();
+}
+
+// Reads one place of the other block's shared memory.
+extern "C" __global__ void cluster_beyond(int *out, int index) {
+    __shared__ int value[32];
+    cg::cluster_group cluster = cg::this_cluster();
+    value[threadIdx.x] = cluster.thread_rank();
+    cluster.sync();
+    out[cluster.thread_rank()] = cluster.map_shared_rank(value, cluster.block_rank() ^ 1)[index];
     cluster.sync();
 }
 
