@@ -96,7 +96,8 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
-        orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat), STACK_BYTES if flat.has_recursion else 0,
+        orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat),
+        STACK_BYTES if flat.has_recursion else 0,
     )  # fmt: skip
 
 

@@ -101,7 +101,8 @@ class CompiledEntry:
             ),
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
-            fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"], _dim3(fields["cluster"]), fields["stack_bytes"],
+            fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"],
+            _dim3(fields["cluster"]), fields["stack_bytes"],
         )  # fmt: skip
 
 
