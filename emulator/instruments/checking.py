@@ -20,6 +20,8 @@ from emulator.lowering.access import Access
 from emulator.lowering.vectors import interleave
 from emulator.syntax.nodes import Instruction
 
+# Instructions that all lanes of a warp have to execute together.
+WHOLE_WARP = frozenset({"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"})
 _KINDS = {"read": 0, "write": 1, "atomic": 2}
 _STRONG = 4  # added to the kind of volatile and ordered accesses
 
@@ -82,6 +84,10 @@ class Checking(Instrument):
         if instruction.opcode in ("bar", "barrier"):
             emitter.emit("call void @pass_gang_epoch(ptr %tls)")
             emitter.declare("declare void @pass_gang_epoch(ptr)")
+        if instruction.opcode in WHOLE_WARP:
+            absent = emitter.put(f"xor i32 {probe.mask.word}, -1")
+            self._find_if(probe, absent, abi.ABSENT_LANES, site)
+            return
         if members is None or others is None:
             return
         # The members as the first active lane names them.

@@ -231,6 +231,8 @@ class MemoryInstructions:
                 instrument.on_access(Probe(self.emitter, lanes), kind, access, addresses, values, site)
 
         observe = tell if self.context.instruments else None
+        for instrument in self.context.instruments:
+            instrument.on_warp(Probe(self.emitter, mask), instruction, None, self.context.others(), site)
         if stores:
             type = "i64" if instruction.modifiers[-1] == "f64" else "i32"
             sources = [self._source(operand, type) for operand in fragment]

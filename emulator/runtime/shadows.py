@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from emulator.analysis.flat import SHARED_TAG
+from emulator.instruments.checking import WHOLE_WARP
 from emulator.lowering import abi
 from emulator.lowering.sites import Site
 from emulator.runtime.arena import Memory
@@ -67,5 +68,8 @@ class Shadows:
                     relation = relate(memory, address, 1, None)
             place = (coordinates(linear, grid), coordinates(gang * 32 + lane, block), gang, lane)
             origin = (site.source, site.ptx_line, site.form)
-            found.append(Fault(kind, _MESSAGES[kind], site.space, site.access, 0, address, relation, *place, *origin))
+            message = _MESSAGES[kind]
+            if kind == "absent-lanes" and site.form.partition(".")[0] in WHOLE_WARP:
+                message = "all 32 threads of the warp have to take part, and some do not"
+            found.append(Fault(kind, message, site.space, site.access, 0, address, relation, *place, *origin))
         return tuple(found)

@@ -233,6 +233,18 @@ def test_ldmatrix_names_the_lane_whose_row_is_bad(lane: int, offset: int, kind: 
     assert fault.source is not None and fault.source.file.endswith("matrix.cu")
 
 
+def test_the_check_finds_warps_that_are_not_whole() -> None:
+    """wmma, mma and ldmatrix are for all 32 lanes; the hardware says nothing and computes anything."""
+    entry = compile_entry(module("matrix"), "brain_stored", (16, 1, 1), Options(instruments=("checks",)))
+    given = [np.zeros(256, "u2") for _ in range(3)]
+    found = run(entry, *given, int32(16), int32(16)).outcome.findings
+    absent = {finding.form.split(".")[0] for finding in found if finding.kind == "absent-lanes" and finding.form}
+    assert absent == {"mma", "ldmatrix", "stmatrix"}
+    assert {f.message for f in found if f.kind == "absent-lanes"} == {
+        "all 32 threads of the warp have to take part, and some do not"
+    }
+
+
 REFUSED = {
     "mma.sp.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m3.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
     "{%r4,%r5,%r6,%r7}, {%f0,%f1,%f2,%f3}, %r8, 0;": "mma.(sp|sp::ordered_metadata)",
