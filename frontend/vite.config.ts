@@ -13,6 +13,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What every visit needs lies together: cut up by who shares what, it compresses worse.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'base', test: /node_modules\/svelte\/|src\/state\/(workspace|ui|run|inspection)\.svelte/ }] } },
+    },
   },
   server: { proxy: { '/api': process.env.WARPYARD_API ?? 'http://127.0.0.1:8000' }, fs: { allow: ['..'] } },
   test: { include: ['src/**/*.test.ts'] },

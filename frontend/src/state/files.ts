@@ -1,9 +1,5 @@
-/** Source files of the user's disk. */
-import { run } from './run.svelte';
-import { ui } from './ui.svelte';
+/** Files that are saved on the user's disk; without the service too. */
 import { workspace } from './workspace.svelte';
-
-const MAX_SOURCE_BYTES = 256 * 1024;
 
 /** Hands a blob to the browser to save. */
 export function download(blob: Blob, name: string): void {
@@ -16,29 +12,4 @@ export function download(blob: Blob, name: string): void {
 
 export function saveSource(): void {
   download(new Blob([workspace.draft.source], { type: 'text/plain' }), workspace.draft.fileName);
-}
-
-/** Opens a file in the editor; the launch stays, fitted to the new kernel by parameter names. */
-export async function openSource(file: File): Promise<void> {
-  if (file.size > MAX_SOURCE_BYTES) {
-    ui.say(`${file.name} has ${file.size.toLocaleString('en-US')} bytes; a source has at most ${MAX_SOURCE_BYTES.toLocaleString('en-US')}.`, true);
-    return;
-  }
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer());
-  } catch {
-    ui.say(`${file.name} is not text in UTF-8.`, true);
-    return;
-  }
-  if (text.includes('\0')) {
-    ui.say(`${file.name} holds NUL characters, so it is no source.`, true);
-    return;
-  }
-  run.forget();
-  workspace.draft.source = text.replace(/\r\n?/g, '\n');
-  workspace.draft.fileName = file.name.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^[.-]/, '_').slice(0, 64);
-  workspace.draft.title = file.name.replace(/\.[^.]*$/, '').slice(0, 120);
-  ui.pane = 'code';
-  ui.say(`${file.name} is open.`);
 }

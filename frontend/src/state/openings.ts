@@ -6,13 +6,18 @@ export function openLibrary(): void {
   ui.pane = 'library';
 }
 
-export async function trySizes(): Promise<void> {
-  let part: typeof import('./sizes.svelte');
+/** What a part does; where it does not come, that is told. */
+async function withPart<T>(loading: Promise<T>, act: (part: T) => Promise<void>): Promise<void> {
+  let part: T;
   try {
-    part = await import('./sizes.svelte');
+    part = await loading;
   } catch {
     ui.say('This part of the page did not load. Try again once the connection is back.', true);
     return;
   }
-  await part.sizes.start();
+  await act(part);
 }
+
+export const trySizes = (): Promise<void> => withPart(import('./sizes.svelte'), ({ sizes }) => sizes.start());
+
+export const openSource = (file: File): Promise<void> => withPart(import('./opened-file'), (part) => part.openSource(file));
