@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from emulator.analysis.shapes import Shape
@@ -18,7 +19,12 @@ _OPERANDS, _RESULTS = 8, 16
 
 
 class AtomicLowering:
-    def __init__(self, emitter: Emitter, addresses: Addresses, memory: MemoryLowering) -> None:
+    """`changed` is told of old and new values in shared memory."""
+
+    def __init__(
+        self, emitter: Emitter, addresses: Addresses, memory: MemoryLowering, changed: Callable[[Value, Value], None]
+    ) -> None:
+        self.changed = changed
         self.emitter = emitter
         self.lanes = emitter.lanes
         self.addresses = addresses
@@ -109,6 +115,7 @@ class AtomicLowering:
             old = emitter.value(f"load {type}, ptr {pointer}, {align}", type)
             new = form.atomic.combine(self.lanes, old, operands)
             emitter.emit(f"store {new}, ptr {pointer}, {align}")
+            self.changed(old, new)
             return old
         if form.atomic.rmw is not None:
             return emitter.value(f"atomicrmw {form.atomic.rmw} ptr {pointer}, {operands[0]} seq_cst, {align}", type)

@@ -32,6 +32,8 @@ class Control(Protocol):
     def switch_divergent(self, block: Block, masks: list[str]) -> None: ...
     def others(self, source: int) -> str | None: ...
     def tire(self) -> None: ...
+    def note_change(self, old: Value, new: Value) -> None: ...
+    def note_wait(self, site: int, mask: str) -> None: ...
     def allocas(self) -> list[str]: ...
 
 
@@ -217,6 +219,12 @@ class ChainControl:
 
     def tire(self) -> None:
         """Lanes that move together have no loop in which they wait for others."""
+
+    def note_change(self, old: Value, new: Value) -> None:
+        """Nor is anything to be told of what they do."""
+
+    def note_wait(self, site: int, mask: str) -> None:
+        """Nor of what they look at."""
 
     # The frame of the function.
 

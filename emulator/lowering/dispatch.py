@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from emulator.analysis.cfg import Block, Graph
 from emulator.analysis.progress import spinning_blocks
+from emulator.isa.builder import BITS
 from emulator.isa.lanes import Value
 from emulator.lowering import abi
 from emulator.lowering.emitter import LIKELY, Emitter
@@ -227,6 +228,29 @@ class DispatchControl:
     def tire(self) -> None:
         """At the next back edge the gang gives way."""
         self.emitter.emit(f"store i32 0, ptr {self._field(abi.FRAME_PATIENCE)}")
+
+    def _worker(self, offset: int) -> str:
+        return self.emitter.put(f"getelementptr i8, ptr %tls, i64 {offset}")
+
+    def note_change(self, old: Value, new: Value) -> None:
+        """An atomic operation that leaves memory as it was, on a lock that is taken, is no activity."""
+        emitter, bits = self.emitter, f"i{BITS[old.type]}"
+        before, after = self.lanes.bitcast(old, bits), self.lanes.bitcast(new, bits)
+        differs = emitter.put(f"zext i1 {self.lanes.icmp('ne', before, after).text} to i32")
+        place = self._worker(abi.WORKER_ACTIVITY)
+        seen = emitter.put(f"load i32, ptr {place}")
+        emitter.emit(f"store i32 {emitter.put(f'or i32 {seen}, {differs}')}, ptr {place}")
+
+    def note_wait(self, site: int, mask: str) -> None:
+        """Where a deadlock is reported, if it comes to one; an address of −1 is no mbarrier's."""
+        emitter = self.emitter
+        emitter.declare("declare i32 @llvm.cttz.i32(i32, i1)")
+        lane = emitter.put(f"call i32 @llvm.cttz.i32(i32 {mask}, i1 true)")
+        for offset, value in (
+            (abi.WORKER_WAIT_SITE, f"i32 {site + 1}"), (abi.WORKER_WAIT_GANG, "i32 %w"),
+            (abi.WORKER_WAIT_LANE, f"i32 {lane}"), (abi.WORKER_WAIT_ADDRESS, "i64 -1"),
+        ):  # fmt: skip
+            emitter.emit(f"store {value}, ptr {self._worker(offset)}")
 
     # The frame of the function.
 

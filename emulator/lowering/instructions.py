@@ -58,7 +58,7 @@ class InstructionLowering(AsyncInstructions):
             if isinstance(form, Problem):
                 raise LoweringProblem(form)
             if instruction.opcode == "nanosleep":
-                self.context.tire()
+                self.context.control().tire()
             if instruction.opcode in _NO_EFFECT:
                 return
             if is_asynchronous(instruction):

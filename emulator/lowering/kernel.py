@@ -84,7 +84,7 @@ class KernelLowering(ABC):
         self.instruments = instruments
         context = Context(
             self.emitter, self.registers, self.addresses, self.barriers, self.sites, used, raw, instruments,
-            lambda: self.control.others(self.current), lambda: self.control.tire(),
+            lambda: self.control.others(self.current), lambda: self.control,
         )  # fmt: skip
         self.current = 0
         self.instructions = InstructionLowering(context)

@@ -139,7 +139,7 @@ class MbarrierInstructions(MemoryInstructions):
         waiting, after = emitter.new_label("waiting"), emitter.new_label("tested")
         emitter.branch_if(waits, waiting, after)
         emitter.place(waiting)
-        self.context.tire()
+        self.context.control().tire()
         emitter.branch(after)
         emitter.place(after)
         result = instruction.operands[0]

@@ -18,6 +18,7 @@ from emulator.lowering.access import Access, access_of, space_of
 from emulator.lowering.addresses import Addresses
 from emulator.lowering.atomics import AtomicLowering
 from emulator.lowering.barrier import BarrierLowering
+from emulator.lowering.control import Control
 from emulator.lowering.emitter import Emitter
 from emulator.lowering.groups import Groups
 from emulator.lowering.local import LocalLowering
@@ -60,7 +61,7 @@ class Context:
     raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
     instruments: list[Instrument]
     others: Callable[[], str | None]  # mask of the gang's lanes that wait elsewhere
-    tire: Callable[[], None]  # the gang gives way at its next back edge
+    control: Callable[[], Control]
 
 
 def flatten(operands: tuple[Operand, ...]) -> list[Operand]:
@@ -96,7 +97,7 @@ class MemoryInstructions:
         self.local = LocalLowering(self.emitter, self.addresses, self.memory)
         self.matrices = MatrixLowering(self.emitter, self.addresses)
         self.matrix_rows = MatrixRowLowering(self.emitter, self.addresses, self.memory)
-        self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory)
+        self.atomics = AtomicLowering(self.emitter, self.addresses, self.memory, self._changed_shared)
 
     # Sources and destinations.
 
@@ -121,6 +122,16 @@ class MemoryInstructions:
             self.registers.write(target.name, shape)
         else:
             self.registers.write_value(target.name, self.registers.value(shape))
+
+    # What the scheduler learns about gangs that spin.
+
+    def _changed_shared(self, old: Value, new: Value) -> None:
+        self.context.control().note_change(old, new)
+
+    def _may_wait(self, access: Access, site: int, mask: Mask) -> None:
+        """A flag or a lock in shared memory was looked at."""
+        if access.space == "shared":
+            self.context.control().note_wait(site, mask.word)
 
     # Memory.
 
@@ -159,6 +170,8 @@ class MemoryInstructions:
         else:
             shape = self._address(instruction, 1, access.space)
             self._observe("read", access, shape, mask, site)
+            if access.is_strong:
+                self._may_wait(access, site, mask)
             if access.space == "local":
                 values = self.local.load(access, shape, mask, site)
             else:
@@ -205,6 +218,8 @@ class MemoryInstructions:
         site = self.context.sites.add(instruction, access.space, "atomic")
         self._observe("atomic", access, shape, mask, site, operands)
         used = any(isinstance(target, RegisterOperand) and target.name in self.context.used for target in targets)
+        if used:
+            self._may_wait(access, site, mask)
         old = self.atomics.lower(form, access, shape, operands, mask, site, used)
         for target, value in zip(targets, old, strict=False):
             if isinstance(target, RegisterOperand):

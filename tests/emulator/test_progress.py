@@ -33,3 +33,20 @@ def test_the_heap_ends_where_memory_does(megabytes: int) -> None:
     result = run(entry, np.zeros(1, np.int32), IN, memory=Memory(megabytes << 20))
     assert result.outcome.fault is None
     assert result.arrays[0][0] == megabytes - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "thread"),
+    [
+        ("lock_kept", "atom.shared.cas.b32", None),
+        ("flag_missed", "ld.volatile.shared.u32", None),
+        ("lane_missed", "ld.volatile.shared.u32", 40),
+    ],
+)
+def test_a_loop_that_waits_in_vain_is_a_deadlock(name: str, form: str, thread: int | None) -> None:
+    outcome = run(compiled("progress", name, (64, 1, 1)), np.zeros(64, np.int32), IN).outcome
+    assert outcome.fault is not None and outcome.fault.kind == "deadlock"
+    assert outcome.fault.form == form
+    if thread is not None:
+        assert outcome.fault.thread == (thread, 0, 0)
+    assert outcome.seconds < 5

@@ -481,3 +481,7 @@ KERNEL(clocks) {
     out[T] = (b > a) + 2 * ((int)(d - c) > 0) + 4 * (h >= g) + 8 * (s >= 0) + 16 * (g > 1000000);
 }
 KERNEL(clock_wait) { long long end = clock64() + 2000, n = 0; while (clock64() < end) ++n; out[T] = n > 0; }
+// Threads that wait for what never comes.
+KERNEL(lock_kept) { __shared__ int lock; if (T == 0) lock = 0; __syncthreads(); while (atomicCAS(&lock, 0, 1) != 0) {} out[T] = 1; }
+KERNEL(flag_missed) { __shared__ volatile int flag; if (T == 0) flag = 0; __syncthreads(); while (flag == 0) { __nanosleep(100); } out[T] = 1; }
+KERNEL(lane_missed) { __shared__ volatile int flag; if (T == 0) flag = 0; __syncthreads(); if (T == 40) while (flag != 3) {} out[T] = 1; }
