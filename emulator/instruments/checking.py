@@ -5,7 +5,8 @@ barrier advances, and time of a gang its gang epoch, which `bar.warp.sync` advan
 different threads, one of them a write, race where they fall into one epoch and, inside one gang, into one gang
 epoch. A write of the value that is there already races with nothing. Volatile and ordered accesses are taken as
 synchronisation and race with nothing. Bytes of buffers are checked likewise, as long as the buffers are small and
-the kernel orders nothing through memory itself; lanes of one gang are taken as ordered there.
+the kernel orders nothing through memory itself; lanes of one gang are taken as ordered there. What cp.async writes
+may be used once its thread has waited for the copy's group; an mbarrier that tracks the copies counts as a wait.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from emulator.isa.lanes import Value
 from emulator.lowering import abi
 from emulator.lowering.access import Access
 from emulator.lowering.vectors import interleave
-from emulator.syntax.nodes import Instruction
+from emulator.syntax.nodes import ImmediateOperand, Instruction
 
 # Instructions that all lanes of a warp have to execute together.
 WHOLE_WARP = frozenset({"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"})
-_KINDS = {"read": 0, "write": 1, "atomic": 2}
+_KINDS = {"read": 0, "write": 1, "atomic": 2, "copy": 9}
 _STRONG = 4  # added to the kind of volatile and ordered accesses
+_CLOSE, _WAIT, _FINISH = range(3)  # what happens to a thread's groups of copies
 
 
 class Checking(Instrument):
@@ -32,6 +34,7 @@ class Checking(Instrument):
         "check_shared": "declare void @check_shared(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
         "check_generic": "declare void @check_generic(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
         "check_global": "declare void @check_global(ptr, ptr, i32, ptr, i32, i32, i32, ptr)",
+        "check_copies": "declare void @check_copies(ptr, ptr, i32, i32, i32)",
         "check_stretches": "declare void @check_stretches(ptr, ptr, i32, ptr, i32, ptr, i32, i1)",
     }
     support = SUPPORT
@@ -44,7 +47,7 @@ class Checking(Instrument):
         emitter = probe.emitter
         place = probe.spilled(addresses)
         data = "null"
-        if kind == "write":
+        if kind in ("write", "copy"):
             vectors = [emitter.lanes.splat(value) for value in values]
             data = probe.spilled(interleave(emitter.lanes, vectors), tag=9)
         code = _KINDS[kind] + (_STRONG if access.is_strong else 0)
@@ -55,12 +58,22 @@ class Checking(Instrument):
         )
 
     def on_stretch(self, probe: Probe, kind: AccessKind, space: str, addresses: Value, sizes: Value, site: int) -> None:
-        """Copies are ordered by what waits for them, so they are taken as synchronisation."""
+        """Bulk copies are ordered by what waits for them, so they are taken as synchronisation."""
+        code = _KINDS[kind] + (0 if kind == "copy" else _STRONG)
         place, bytes_of_lanes = probe.spilled(addresses), probe.spilled(sizes, tag=9)
         probe.emitter.emit(
             f"call void @check_stretches(ptr %ctx, ptr %tls, i32 {site}, ptr {place}, i32 {probe.mask.word}, "
-            f"ptr {bytes_of_lanes}, i32 {_KINDS[kind] + _STRONG}, i1 {str(space == 'shared').lower()})"
+            f"ptr {bytes_of_lanes}, i32 {code}, i1 {str(space == 'shared').lower()})"
         )
+
+    def on_copies(self, probe: Probe, instruction: Instruction) -> None:
+        emitter, parts = probe.emitter, instruction.modifiers
+        operation = _CLOSE if "commit_group" in parts else _WAIT if "wait_group" in parts else _FINISH
+        open_groups = 0
+        if operation == _WAIT and isinstance(instruction.operands[0], ImmediateOperand):
+            open_groups = instruction.operands[0].value
+        given = f"i32 {probe.mask.word}, i32 {operation}, i32 {open_groups}"
+        emitter.emit(f"call void @check_copies(ptr %ctx, ptr %tls, {given})")
 
     def on_barrier(self, probe: Probe, instruction: Instruction, others: str | None, site: int) -> None:
         """An aligned barrier has to be reached by all lanes of a warp together."""

@@ -138,6 +138,7 @@ class Counting(Instrument):
     def on_access(
         self, probe: Probe, kind: AccessKind, access: Access, addresses: Value, values: Sequence[Value], site: int
     ) -> None:
+        kind = "write" if kind == "copy" else kind
         if access.space == "generic":
             self._generic(probe, kind, access, addresses)
         elif access.space == "local":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from emulator.lowering.memory import Mask
     from emulator.syntax.nodes import Instruction
 
-AccessKind = Literal["read", "write", "atomic"]
+AccessKind = Literal["read", "write", "atomic", "copy"]  # a copy is an asynchronous write
 
 
 @dataclass(slots=True)
@@ -72,6 +72,9 @@ class Instrument:
 
     def on_stretch(self, probe: Probe, kind: AccessKind, space: str, addresses: Value, sizes: Value, site: int) -> None:
         """An asynchronous copy reads or writes a stretch of memory: addresses (i64) and bytes (i32), one a lane."""
+
+    def on_copies(self, probe: Probe, instruction: Instruction) -> None:
+        """cp.async closes a group, waits for groups, or lets an mbarrier wait for them."""
 
     def on_branch(self, probe: Probe, taken: str | None) -> None:
         """A branch: the mask of lanes that take it, None where all go one way."""

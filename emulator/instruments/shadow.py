@@ -1,9 +1,10 @@
 """The checks' support library: cells that shadow memory, in LLVM IR.
 
 A cell of shared memory has eight words: epoch, gang epoch and thread of the last write, its kind (1 plain, 2 atomic,
-3 ordered) and value; epoch, gang epoch and thread of the last reads. A thread of −2 stands for readers of several
-gangs, −16−g for several lanes of gang g. Gangs and threads are numbered through the cluster, 32 gangs a block: its
-blocks use each other's shared memory.
+3 ordered, 4 an asynchronous copy, whose value has its group + 1 above the byte) and value; epoch, gang epoch and
+thread of the last reads. A thread of −2 stands for readers of several gangs, −16−g for several lanes of gang g. Behind
+the cells stand two words a thread of the block: its groups of copies that are closed, and finished. Gangs and threads
+are numbered through the cluster, 32 gangs a block: its blocks use each other's shared memory.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ look:
   %owner.offset = mul i64 %owner.rank, %stride
   %owner = getelementptr i8, ptr %cluster, i64 %owner.offset
 {field("shadow", "%owner", abi.WORKER_SHADOW, "ptr")}
+  %cells = mul i64 %shared.size, {_CELL}
+  %counters = getelementptr i8, ptr %shadow, i64 %cells
   %told = or i64 %place, {1 << 56}
   %cell.offset = mul i64 %there, {_CELL}
   %cell = getelementptr i8, ptr %shadow, i64 %cell.offset
@@ -50,6 +53,24 @@ look:
   br i1 %unset, label %uninitialised, label %races
 {find_with("uninitialised", abi.UNINITIALISED, "races")}
 races:
+  ; a copy whose group is not finished, by a thread of the owner
+  %w.copied = icmp eq i32 %w.kind, 4
+  %not.copy = xor i1 %is.copy, true
+  %w.copy0 = and i1 %written, %w.copied
+  %w.copy = and i1 %w.copy0, %not.copy
+  br i1 %w.copy, label %copied, label %landed
+copied:
+  %w.place = and i32 %w.thread, 1023
+  %w.place64 = zext i32 %w.place to i64
+  %w.counters = getelementptr i64, ptr %counters, i64 %w.place64
+  %w.finished.p = getelementptr i32, ptr %w.counters, i64 1
+  %w.finished = load i32, ptr %w.finished.p
+  %w.above = lshr i32 %w.value, 8
+  %w.group = sub i32 %w.above, 1
+  %w.flies = icmp sge i32 %w.group, %w.finished
+  br i1 %w.flies, label %in.flight, label %landed
+{find_with("in.flight", abi.COPY_IN_FLIGHT, "landed")}
+landed:
   ; the last write against this access
   ; (of another block of the cluster: since all of them met; of this one: since its last barrier)
   %w.not.met = icmp uge i32 %w.epoch, %cluster.epoch
@@ -81,8 +102,10 @@ take:
   %data.value = zext i8 %data.byte to i32
   br label %taken
 taken:
-  %value = phi i32 [ 256, %races ], [ %data.value, %take ]
-  %equal = icmp eq i32 %value, %w.value
+  %value = phi i32 [ 256, %landed ], [ %data.value, %take ]
+  %w.byte = and i32 %w.value, 255
+  %w.known = select i1 %w.copied, i32 %w.byte, i32 %w.value
+  %equal = icmp eq i32 %value, %w.known
   %harmless = and i1 %equal, %is.write
   %harmful = xor i1 %harmless, true
   %w.c3 = and i1 %w.c2, %harmful
@@ -120,12 +143,22 @@ update:
   br i1 %is.read, label %note.read, label %note.write
 note.write:
   %kind.weak = select i1 %is.atomic, i32 2, i32 1
-  %kind.kept = select i1 %strong, i32 3, i32 %kind.weak
+  %kind.ordered = select i1 %strong, i32 3, i32 %kind.weak
+  %kind.kept = select i1 %is.copy, i32 4, i32 %kind.ordered
+  %own.place = and i32 %thread, 1023
+  %own.place64 = zext i32 %own.place to i64
+  %own.counters = getelementptr i64, ptr %counters, i64 %own.place64
+  %closed = load i32, ptr %own.counters
+  %group.next = add i32 %closed, 1
+  %group.high = shl i32 %group.next, 8
+  %group.byte = and i32 %value, 255
+  %group.value = or i32 %group.high, %group.byte
+  %value.kept = select i1 %is.copy, i32 %group.value, i32 %value
   store i32 %epoch, ptr %w.epoch.p
   store i32 %gang.epoch, ptr %w.gang.epoch.p
   store i32 %thread, ptr %w.thread.p
   store i32 %kind.kept, ptr %w.kind.p
-  store i32 %value, ptr %w.value.p
+  store i32 %value.kept, ptr %w.value.p
   br label %next
 note.read:
   br i1 %strong, label %next, label %note.weak
@@ -175,6 +208,46 @@ define void @check_generic(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %m
 }
 """
 
+# Closes a thread's group of copies (0), waits until at most `open` are unfinished (1), or finishes all (2).
+_COPIES = f"""
+define void @check_copies(ptr %ctx, ptr %tls, i32 %mask, i32 %operation, i32 %open) noinline {{
+entry:
+{field("shadow", "%tls", abi.WORKER_SHADOW, "ptr")}
+{field("shared.size", "%ctx", abi.CONTEXT_SHARED_BYTES, "i64")}
+{field("gang", "%tls", abi.WORKER_GANG, "i32")}
+  %cells = mul i64 %shared.size, {_CELL}
+  %counters = getelementptr i8, ptr %shadow, i64 %cells
+  %first = mul i32 %gang, 32
+  %waits = icmp eq i32 %operation, 1
+  %step = select i1 %waits, i32 0, i32 1
+  %closes = icmp eq i32 %operation, 0
+  br label %lane.loop
+lane.loop:
+  %left = phi i32 [ %mask, %entry ], [ %left.next, %next ]
+  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
+  %thread = add i32 %first, %lane
+  %closed.p = getelementptr i64, ptr %counters, i32 %thread
+  %finished.p = getelementptr i32, ptr %closed.p, i64 1
+  %closed = load i32, ptr %closed.p
+  %finished = load i32, ptr %finished.p
+  %closed.next = add i32 %closed, %step
+  store i32 %closed.next, ptr %closed.p
+  %all.but = sub i32 %closed.next, %open
+  %later = icmp sgt i32 %all.but, %finished
+  %more = select i1 %later, i32 %all.but, i32 %finished
+  %finished.next = select i1 %closes, i32 %finished, i32 %more
+  store i32 %finished.next, ptr %finished.p
+  br label %next
+next:
+  %less = sub i32 %left, 1
+  %left.next = and i32 %left, %less
+  %done = icmp eq i32 %left.next, 0
+  br i1 %done, label %out, label %lane.loop
+out:
+  ret void
+}}
+"""
+
 # Stretches whose sizes differ between lanes.
 _STRETCHES = """
 define void @check_stretches(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, ptr %sizes, i32 %kind,
@@ -212,6 +285,7 @@ SUPPORT = (
     _SHARED
     + CHECK_BUFFERS
     + _GENERIC
+    + _COPIES
     + _STRETCHES
     + """
 declare void @finding(ptr, ptr, i32, i32, i32, i64)

@@ -27,6 +27,8 @@ entry:
   %is.read = icmp eq i32 %plain, 0
   %is.write = icmp eq i32 %plain, 1
   %is.atomic = icmp eq i32 %plain, 2
+  %copy.bit = and i32 %kind, 8
+  %is.copy = icmp ne i32 %copy.bit, 0
 {field("own.gang", "%tls", abi.WORKER_GANG, "i32")}
 {field("block", "%tls", abi.WORKER_BLOCK, "i64")}
 {field("epoch", "%tls", abi.WORKER_EPOCH, "i32")}

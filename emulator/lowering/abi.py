@@ -24,7 +24,7 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     192 i64 dynamic shared bytes
     200 i64 threads           of a block
     208 ptr findings          of the checks: i32 count, then 48 bytes each, laid out like the fault record
-    216 ptr found             a byte for each site and kind that has been found
+    216 ptr found             a byte for each site and kind (`MOST_KINDS` a site) that has been found
     224 ptr shadows           of buffers: i64 address, i64 bytes, ptr known bytes, ptr cells
     232 i64 shadows
     240 i64 seat bytes        from one worker state of an OS thread to its next
@@ -210,13 +210,16 @@ FAULT_KINDS = {
     15: "absent-block",
     16: "mbarrier",
     17: "async-copy",
+    18: "copy-in-flight",
 }
 DEADLOCK, MBARRIER, ASYNC_COPY = 8, 16, 17
 # What is wrong with the use of an mbarrier: the size of the fault record.
 NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES = range(1, 6)
 # Findings of the checks; a kernel runs on after them.
 RACE, UNINITIALISED, DIVERGENT_BARRIER, BARRIER_AFTER_EXIT, ABSENT_LANES = range(10, 15)
+COPY_IN_FLIGHT = 18
 MOST_FINDINGS = 64
+MOST_KINDS = 32
 FINDING_BYTES = 48
 OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
 ABSENT_BLOCK = 15

@@ -8,7 +8,7 @@ expectation comes, as the hardware allows.
 from __future__ import annotations
 
 from emulator.analysis.shapes import Shape
-from emulator.instruments.instrument import AccessKind
+from emulator.instruments.instrument import AccessKind, Probe
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
@@ -80,6 +80,7 @@ class AsyncInstructions(MbarrierInstructions):
             else:
                 self._store_async(instruction, mask)
         elif "mbarrier" in parts:
+            self._observe_copies(instruction, mask)
             self._arrive_on_copies(instruction, mask)
         elif "reduce" in parts or "bulk" in parts:
             if parts & _GROUPS:
@@ -88,8 +89,14 @@ class AsyncInstructions(MbarrierInstructions):
                 self._multicast(instruction, mask)
             else:
                 self._bulk(instruction, mask)
-        elif not parts & _GROUPS:
+        elif parts & _GROUPS:
+            self._observe_copies(instruction, mask)
+        else:
             self._copy_async(instruction, mask)
+
+    def _observe_copies(self, instruction: Instruction, mask: Mask) -> None:
+        for instrument in self.context.instruments:
+            instrument.on_copies(Probe(self.emitter, mask), instruction)
 
     # cp.async.
 
@@ -136,7 +143,7 @@ class AsyncInstructions(MbarrierInstructions):
         self._observe("read", read, source, mask, site)
         values = self.memory.load(read, source, mask, site)
         site = self.context.sites.add(instruction, "shared", "write")
-        self._observe("write", write, target, mask, site, values)
+        self._observe("copy", write, target, mask, site, values)
         self.memory.store(write, target, values, mask, site)
 
     def _copy_filled(
@@ -146,7 +153,7 @@ class AsyncInstructions(MbarrierInstructions):
         site = self.context.sites.add(instruction, "global", "read")
         sizes = self.lanes.umin(given, self.lanes.const("i32", size))
         self._observe_stretch("read", "global", source, sizes, mask, site)
-        self._observe_stretch("write", "shared", target, self.lanes.const("i32", size), mask, site)
+        self._observe_stretch("copy", "shared", target, self.lanes.const("i32", size), mask, site)
         targets, sources = self._addresses_of(target, ADDRESSES), self._addresses_of(source, SOURCES)
         shared, plain = abi.SPACE_CODES["shared"], abi.SPACE_CODES["global"]
         self._served(

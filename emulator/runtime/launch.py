@@ -19,7 +19,7 @@ from emulator.runtime.faults import Fault, FaultRecord, describe, describe_wait
 from emulator.runtime.mbarriers import pending
 from emulator.runtime.seating import Seating
 from emulator.runtime.service import Service, service_address
-from emulator.runtime.shadows import SHARED_CELL, Shadows
+from emulator.runtime.shadows import COPY_COUNTERS, SHARED_CELL, Shadows
 from emulator.runtime.workspace import SeatSizes, Workspace
 
 Dim3 = tuple[int, int, int]
@@ -169,7 +169,7 @@ class _Launch:
         self.counter_names = [name for i in make_instruments(entry.instruments) for name in i.counters]
         seat = SeatSizes(
             self.shared_bytes, entry.frame_bytes * gangs if entry.suspends else 0, entry.local_bytes * 32 * gangs,
-            max(1, self.shared_bytes) * SHARED_CELL if checked else 0,
+            max(1, self.shared_bytes) * SHARED_CELL + COPY_COUNTERS if checked else 0,
         )  # fmt: skip
         # The cells of the checks are not shared between threads.
         self.seating = Seating.plan(

@@ -15,11 +15,14 @@ from emulator.runtime.workspace import Region, Workspace
 
 SHARED_CELL = 32
 """Bytes of the cell of one byte of shared memory."""
+COPY_COUNTERS = 8 * 1024
+"""Bytes, behind the cells, of the counts of each thread's groups of copies: closed and finished ones."""
 _BUFFER_CELL, _ENTRY = 16, 32
 # Races on buffers are looked for where all of them together have at most so many bytes.
 _MOST_CHECKED = 4 << 20
 _MESSAGES = {
     "race": "two threads use this place without a barrier between them, and one of them writes",
+    "copy-in-flight": "this place is used before the asynchronous copy to it has been waited for",
     "uninitialised": "this place is read before anything was written there",
     "divergent-barrier": "only some of the warp's threads reach this barrier while others run elsewhere",
     "barrier-after-exit": "some of the warp's threads had ended before this barrier",
@@ -31,7 +34,7 @@ class Shadows:
     def __init__(self, workspace: Workspace, memory: Memory, entry: CompiledEntry) -> None:
         context = workspace.context
         self.list = Region(16 + abi.MOST_FINDINGS * abi.FINDING_BYTES)
-        self._found = Region(16 * max(1, len(entry.sites)))
+        self._found = Region(abi.MOST_KINDS * max(1, len(entry.sites)))
         self._kept: list[Region] = []
         context.put(abi.CONTEXT_ORDERED, "<i", int(entry.orders_cluster))
         context.put(abi.CONTEXT_FINDINGS, "<Q", self.list.address)
@@ -60,7 +63,7 @@ class Shadows:
             kind_code, number, _, _, _, address, lane, gang, linear = struct.unpack("<iiiiqQiiq", data)
             site, kind = sites[number], abi.FAULT_KINDS[kind_code]
             relation: BufferRelation | None = None
-            if kind in ("race", "uninitialised"):
+            if kind in ("race", "uninitialised", "copy-in-flight"):
                 if address & SHARED_TAG:
                     name, offset = shared_place(address ^ SHARED_TAG)
                     relation = BufferRelation(name, offset, 0, "inside")

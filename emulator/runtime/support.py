@@ -65,7 +65,7 @@ _FINDING = f"""
 define void @finding(ptr %ctx, ptr %tls, i32 %kind, i32 %site, i32 %mask, i64 %address) noinline cold {{
 {field("found", "%ctx", abi.CONTEXT_FOUND, "ptr")}
 {field("list", "%ctx", abi.CONTEXT_FINDINGS, "ptr")}
-  %row = mul i32 %site, 16
+  %row = mul i32 %site, {abi.MOST_KINDS}
   %index = add i32 %row, %kind
   %flag = getelementptr i8, ptr %found, i32 %index
   %before = atomicrmw xchg ptr %flag, i8 1 seq_cst

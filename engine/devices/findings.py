@@ -34,6 +34,7 @@ _CLASSES: dict[str, FindingClass] = {
     "barrier-after-exit": "synchronisation",
     "absent-lanes": "synchronisation",
     "race": "race",
+    "copy-in-flight": "race",
     "uninitialised": "initialisation",
 }
 _ADVICE = ("barrier-after-exit",)
@@ -145,7 +146,7 @@ def _sentence(fault: Fault, relation: BufferRelation | None, named: Named | None
             return f"{who}: {fault.message}."
         case "illegal-barrier":
             return f"{who} waits at a barrier that other threads of its block never reach."
-        case "race" | "uninitialised" if relation is not None:
+        case "race" | "uninitialised" | "copy-in-flight" if relation is not None:
             place = f"byte {relation.offset:,} of {_variable(relation.name)}"
             if named is not None:
                 place = f"{named.name}[{relation.offset // ITEM_BYTES[named.dtype]}]"

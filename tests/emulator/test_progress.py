@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from launching import compiled, run
+from launching import compiled, module, run
 from progress_cases import Case, cases
 from progress_inputs import IN
 
-from emulator import Memory
+from emulator import Memory, Options, compile_entry
 
 CASES = {case.entry: case for case in cases()}
 
@@ -50,3 +50,21 @@ def test_a_loop_that_waits_in_vain_is_a_deadlock(name: str, form: str, thread: i
     if thread is not None:
         assert outcome.fault.thread == (thread, 0, 0)
     assert outcome.seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("copy_unwaited", ["copy-in-flight"]),
+        ("copy_one_open", ["copy-in-flight"]),
+        ("copy_barrier_first", ["copy-in-flight"]),
+        ("copy_no_barrier", ["uninitialised", "race", "race"]),
+        ("copy_sound", []),
+    ],
+)
+def test_checks_find_copies_that_are_used_too_early(name: str, kinds: list[str]) -> None:
+    entry = compile_entry(module("progress"), name, (64, 1, 1), Options(instruments=("checks",)))
+    outcome = run(entry, np.zeros(128, np.int32), IN).outcome
+    assert outcome.fault is None
+    assert [finding.kind for finding in outcome.findings] == kinds
+    assert {finding.form for finding in outcome.findings if finding.kind != "race"} <= {"ld.shared.u32"}

@@ -485,3 +485,10 @@ KERNEL(clock_wait) { long long end = clock64() + 2000, n = 0; while (clock64() <
 KERNEL(lock_kept) { __shared__ int lock; if (T == 0) lock = 0; __syncthreads(); while (atomicCAS(&lock, 0, 1) != 0) {} out[T] = 1; }
 KERNEL(flag_missed) { __shared__ volatile int flag; if (T == 0) flag = 0; __syncthreads(); while (flag == 0) { __nanosleep(100); } out[T] = 1; }
 KERNEL(lane_missed) { __shared__ volatile int flag; if (T == 0) flag = 0; __syncthreads(); if (T == 40) while (flag != 3) {} out[T] = 1; }
+// Asynchronous copies that are used too early: in[t] and out have what NumPy says; the checks tell which read is early.
+#define COPY(FROM, TO) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(TO)), "l"(FROM) : "memory")
+KERNEL(copy_unwaited) { __shared__ int s[64]; COPY(in + T, s + T); asm volatile("cp.async.commit_group;" ::: "memory"); out[T] = s[T]; asm volatile("cp.async.wait_group 0;" ::: "memory"); out[64 + T] = s[T]; }
+KERNEL(copy_one_open) { __shared__ int a[64], b[64]; COPY(in + T, a + T); asm volatile("cp.async.commit_group;" ::: "memory"); COPY(in + T + 64, b + T); asm volatile("cp.async.commit_group; cp.async.wait_group 1;" ::: "memory"); out[T] = a[T]; out[64 + T] = b[T]; }
+KERNEL(copy_barrier_first) { __shared__ int s[64]; COPY(in + T, s + T); __syncthreads(); out[T] = s[63 - T]; asm volatile("cp.async.wait_all;" ::: "memory"); }
+KERNEL(copy_no_barrier) { __shared__ int s[64]; COPY(in + T, s + T); asm volatile("cp.async.wait_all;" ::: "memory"); out[T] = s[63 - T]; __syncthreads(); }
+KERNEL(copy_sound) { __shared__ int s[64]; COPY(in + T, s + T); asm volatile("cp.async.commit_group; cp.async.wait_group 0;" ::: "memory"); __syncthreads(); out[T] = s[63 - T]; }
