@@ -1,8 +1,8 @@
 """Loads and stores of matrix fragments: wmma.load and wmma.store.
 
-All lanes give one address. Where the first and the last line lie in one allocation, and so all between, whole lines
-are read or written. Elsewhere they are those of a tile on the stack, which the run time fills from every lane's
-elements before, or stores from after; it faults at the first element that is outside.
+All lanes should give one address. Where they do, and the first and the last line lie in one allocation, and so all
+between, whole lines are read or written. Elsewhere they are those of a tile on the stack, which the run time fills from
+every lane's elements before, or stores from after; it faults at the first element that is outside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from emulator.syntax.nodes import Instruction
 
 _MEMORY_TYPES = {8: "b8", 16: "b16", 32: "b32", 64: "b64"}
 # Copies the units of all lanes between memory and a tile; a table has each unit's lines, places and tile positions.
-_FAR = """define internal i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 %site, i64 %base, i64 %pitch, i32 %mask,
+_FAR = """define internal i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 %site, ptr %bases, i64 %pitch, i32 %mask,
     i32 %size, i32 %space, i32 %extra, ptr %tile, ptr %table, i64 %count) noinline nounwind {{
 entry:
   %addresses = alloca <32 x i64>, align 64
@@ -43,8 +43,7 @@ unit:
   %pitch.all = shufflevector <32 x i64> %pitch.1, <32 x i64> poison, <32 x i32> zeroinitializer
   %size.1 = insertelement <32 x i64> poison, i64 %size64, i64 0
   %size.all = shufflevector <32 x i64> %size.1, <32 x i64> poison, <32 x i32> zeroinitializer
-  %base.1 = insertelement <32 x i64> poison, i64 %base, i64 0
-  %base.all = shufflevector <32 x i64> %base.1, <32 x i64> poison, <32 x i32> zeroinitializer
+  %base.all = load <32 x i64>, ptr %bases, align 64
   %down = mul <32 x i64> %lines, %pitch.all
   %along = mul <32 x i64> %places, %size.all
   %inside = add <32 x i64> %down, %along
@@ -96,12 +95,14 @@ def concatenated(lanes: Lanes, vectors: Sequence[Value]) -> Value:
 
 
 class _Place:
-    """Where a fragment lies: the access of one unit, its address and the bytes from line to line."""
+    """Where a fragment lies: the access of one unit, the first lane's address and all lanes' where these may differ,
+    and the bytes from line to line."""
 
-    def __init__(self, units: Units, space: str, base: Scalar, pitch: Scalar, site: int) -> None:
+    def __init__(self, units: Units, space: str, base: Scalar, lanes: Value | None, pitch: Scalar, site: int) -> None:
         self.units = units
         self.access = Access(space, _MEMORY_TYPES[units.bits], 1, False)
         self.base = base
+        self.lanes = lanes
         self.pitch = pitch
         self.site = site
 
@@ -118,7 +119,8 @@ class MatrixLowering:
         units = units_of(_role(instruction), shape, modifiers[-1], "row" in modifiers)
         scalars = self.addresses.scalars
         layout = self.addresses.layout(address) if address.kind == "uniform" else None
-        base = self.lanes.extract(self.addresses.vector(address), 0).text if layout is None else layout.base
+        own = self.addresses.vector(address) if layout is None else None
+        base = layout.base if layout is not None else self.lanes.extract(self.addresses.vector(address), 0).text
         if stride is None:
             pitch: Scalar = units.stride * units.element_bits // 8
         elif stride.constant is not None:
@@ -126,22 +128,28 @@ class MatrixLowering:
         else:
             bits = scalars.multiply(self.lanes.cast(stride, "sext", "i64").text, units.element_bits, 64)
             pitch = scalars.shift_right(bits, 3, True, 64)
-        return _Place(units, space, base, pitch, site)
+        return _Place(units, space, base, own, pitch, site)
 
     # Where the lines are.
 
     def _near(self, place: _Place) -> tuple[str, str]:
         """The condition under which whole lines may be accessed, and the host pointer of the first."""
+        emitter, scalars = self.emitter, self.addresses.scalars
         plain = self._lines_in_bounds(place.access, place.base, place)
         pointer = self.addresses.pointer(place.access, place.base)
+        alike = "true"
+        if place.lanes is not None:
+            differ = self.lanes.icmp("ne", place.lanes, Value(str(place.base), "i64", 0))
+            bits = emitter.put(f"bitcast {differ} to i{emitter.width}")
+            alike = emitter.put(f"icmp eq i{emitter.width} {bits}, 0")
+            plain = emitter.put(f"and i1 {plain}, {alike}")
         if place.access.space != "generic":
             return plain, pointer
-        emitter, scalars = self.emitter, self.addresses.scalars
         shared = Access("shared", place.access.type, 1, False)
         inside = scalars.subtract(place.base, SHARED_TAG, 64)
         tag = scalars.shift_right(place.base, 56, False, 64)
         is_shared = emitter.put(f"icmp eq i64 {tag}, {SHARED_TAG >> 56}")
-        in_shared = self._lines_in_bounds(shared, inside, place)
+        in_shared = emitter.put(f"and i1 {self._lines_in_bounds(shared, inside, place)}, {alike}")
         condition = emitter.put(f"select i1 {is_shared}, i1 {in_shared}, i1 {plain}")
         own = self.addresses.pointer(shared, inside)
         return condition, emitter.put(f"select i1 {is_shared}, ptr {own}, ptr {pointer}")
@@ -185,8 +193,10 @@ class MatrixLowering:
                 for value in values
             ]
         )
+        bases = emitter.temporary("i64", emitter.width, tag=3)
+        emitter.emit(f"store {self._bases(place)}, ptr {bases}, align 64")
         ok = emitter.put(
-            f"call i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 {place.site}, i64 {place.base}, i64 {place.pitch}, "
+            f"call i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 {place.site}, ptr {bases}, i64 {place.pitch}, "
             f"i{emitter.width} {mask.word}, i32 {place.access.size}, i32 {place.access.space_code}, "
             f"i32 {length - 1}, ptr {tile}, ptr {table}, i64 {len(units)})"
         )
@@ -194,12 +204,15 @@ class MatrixLowering:
         emitter.branch_if(ok, served, "faulted", LIKELY)
         emitter.place(served)
 
+    def _bases(self, place: _Place) -> Value:
+        return self.lanes.splat(Value(str(place.base), "i64", 0)) if place.lanes is None else place.lanes
+
     def _addresses(self, place: _Place, unit: Unit) -> Value:
         """Each lane's own address, for instruments."""
         lanes = self.lanes
         line = lanes.binary("mul", lanes.lane_constants("i64", unit.lines), Value(str(place.pitch), "i64", 0))
         inside = lanes.lane_constants("i64", [n * place.access.size for n in unit.places])
-        return lanes.splat(lanes.add(lanes.add(Value(str(place.base), "i64", 0), line), inside))
+        return lanes.splat(lanes.add(lanes.add(self._bases(place), line), inside))
 
     # Loads.
 

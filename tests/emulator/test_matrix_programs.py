@@ -187,6 +187,15 @@ def test_rows_at_generic_addresses() -> None:
     assert result.arrays[1].view("u2").reshape(8, 8).tolist() == given.reshape(8, 8).T.tolist()
 
 
+@pytest.mark.parametrize("apart", [0, 2, 32])
+def test_lanes_with_pointers_of_their_own_load_from_there(apart: int) -> None:
+    """Lane l has the first element of row l / 4, columns 2·(l % 4) on."""
+    a = np.arange(31 * 32 + 256) % 2048
+    result = run(compiled("matrix", "own_pointers", (32, 1, 1)), half(a), np.zeros(32, "f4"), int32(apart))
+    assert result.outcome.fault is None
+    assert result.arrays[1].tolist() == [a[lane * apart + lane // 4 * 16 + lane % 4 * 2] for lane in range(32)]
+
+
 # Faults.
 
 

@@ -297,3 +297,10 @@ extern "C" __global__ void generic_rows(const uint32* in, uint32* out) {
     __syncwarp();
     out[threadIdx.x] = stored[threadIdx.x];
 }
+
+// Lanes whose pointers differ, which nobody defines: here each uses its own.
+extern "C" __global__ void own_pointers(const __half* a, float* c, int apart) {
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> left;
+    wmma::load_matrix_sync(left, a + threadIdx.x * apart, 16);
+    c[threadIdx.x] = (float)left.x[0];
+}
