@@ -33,7 +33,16 @@ _REGISTER = {
     "float": "f32",
     "double": "f64",
 }
-_MEMORY = {"i1": "u8", "i8": "u8", "i16": "b16", "i32": "b32", "i64": "b64", "float": "b32", "double": "b64"}
+_MEMORY = {
+    "i1": "u8",
+    "i8": "u8",
+    "i16": "b16",
+    "i32": "b32",
+    "i64": "b64",
+    "i128": "b128",
+    "float": "b32",
+    "double": "b64",
+}
 
 
 def kernel(name: str, case: Case) -> str:
@@ -55,7 +64,8 @@ def kernel(name: str, case: Case) -> str:
     def address(parameter: str, size: int) -> str:
         return f"ld.param.u64 %at, [{parameter}]; mad.lo.u64 %at, %i, {size}, %at; cvta.to.global.u64 %at, %at;"
 
-    byte_registers = form.opcode == "mov" and "b8" in (*form.sources, *form.destinations)
+    # mov and conversions of four bits take registers of bytes, other forms wider ones.
+    bytes_ = {"mov": ("b8",), "cvt": ("e2m1x2",)}.get(form.opcode, ())
     sources = []
     for index, kind in enumerate(form.sources):
         if index in fixed:
@@ -63,7 +73,7 @@ def kernel(name: str, case: Case) -> str:
             continue
         low = LLVM_TYPES[kind]
         size = np.dtype(NUMPY[low]).itemsize
-        register = "b8" if byte_registers and kind == "b8" else _REGISTER[low]
+        register = "b8" if kind in bytes_ else _REGISTER[low]
         body.append(f".reg .{register} %s{index};" + address(f"in{index}", size))
         if low == "i1":
             body.append("ld.global.u8 %u, [%at];")
@@ -89,7 +99,7 @@ def kernel(name: str, case: Case) -> str:
     for index, kind in enumerate(form.destinations):
         low = LLVM_TYPES[kind]
         if kind != "cc":
-            register = "b8" if byte_registers and kind == "b8" else _REGISTER[low]
+            register = "b8" if kind in bytes_ else _REGISTER[low]
             body.append(f".reg .{register} %d{index};")
             if register not in ("b8", "b128"):
                 body.append(
@@ -113,6 +123,9 @@ def kernel(name: str, case: Case) -> str:
     if form.kind == "atomic":
         low = LLVM_TYPES[form.destinations[0]]
         size = np.dtype(NUMPY[low]).itemsize
+        count = int(next((part[1:] for part in form.modifiers if part in ("v2", "v4", "v8")), 1))
+        if count > 1:
+            return "\n".join([_cells(name), *body, *_vector_atomic(name, case, count, size, low), "ret; }"])
         body.append(address("out0", size) + f"st.global.{_MEMORY[low]} [%at], %s0;")
         target = "" if form.opcode == "red" else "%d0, "
         body.append(f"{form.name} {target}[%at], {', '.join(sources[1:])};")
@@ -134,9 +147,30 @@ def kernel(name: str, case: Case) -> str:
                 f"st.global.v2.b64 [%at], {{%m{index}, %n{index}}};"
             )
         else:
-            memory = "b8" if byte_registers and kind == "b8" else _MEMORY[low]
+            memory = "b8" if kind in bytes_ else _MEMORY[low]
             body.append(f"st.global.{memory} [%at], %d{index};")
     return "\n".join([*body, "ret; }"])
+
+
+def _cells(name: str) -> str:
+    """Memory for the vectors of a kernel's threads."""
+    return f".global .align 16 .b8 cells_{name}[{16 * COUNT}];"
+
+
+def _vector_atomic(name: str, case: Case, count: int, size: int, low: str) -> list[str]:
+    """The form on a vector whose last element is the old value; that element is the result."""
+    kind, last = _MEMORY[low], size * (count - 1)
+    names = "{" + ", ".join(f"%e{part}" for part in range(count)) + "}, "
+    values = "{" + ", ".join(["%s1"] * count) + "}"
+    return [
+        f".reg .{_REGISTER[low]} %e<{count}>; .reg .b64 %cell; mov.u64 %cell, cells_{name};",
+        "cvta.global.u64 %cell, %cell; mad.lo.u64 %cell, %i, 16, %cell; cvta.to.global.u64 %cell, %cell;",
+        f"st.global.{kind} [%cell+{last}], %s0;",
+        f"{case.form.name} {'' if case.form.opcode == 'red' else names}[%cell], {values};",
+        f"ld.global.{kind} %d0, [%cell+{last}];",
+        f"ld.param.u64 %at, [out0]; mad.lo.u64 %at, %i, {size}, %at; cvta.to.global.u64 %at, %at;",
+        f"st.global.{kind} [%at], %d0;",
+    ]
 
 
 def form_mov(low: str) -> str:

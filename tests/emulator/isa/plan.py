@@ -163,6 +163,10 @@ def warp_cases() -> list[Case]:
     return found
 
 
+# Scopes, orders and hints, which change no result.
+_PLAIN = {"cta", "cluster", "gpu", "sys", "relaxed", "acquire", "release", "acq_rel", "L2::cache_hint"}
+
+
 def atomic_cases() -> list[Case]:
     """One thread an address; the memory's old value is the first source, its new value the destination."""
     found = []
@@ -170,18 +174,10 @@ def atomic_cases() -> list[Case]:
         if row.kind != "atomic":
             continue
         for spelling in row.notation.spellings():
-            if "global" not in spelling or {
-                "cta",
-                "cluster",
-                "gpu",
-                "sys",
-                "relaxed",
-                "acquire",
-                "release",
-                "acq_rel",
-            } & set(spelling):
+            if "global" not in spelling or not _PLAIN.isdisjoint(spelling):
                 continue
-            form = find(row.notation.opcode, spelling, (0, 0))
+            size = next((int(part[1:]) for part in spelling if part in ("v2", "v4", "v8")), 0)
+            form = find(row.notation.opcode, spelling, (size, 0, size) if row.notation.opcode == "atom" else (0, size))
             assert isinstance(form, Form)
             count = 3 if form.has("cas") else 2
             found.append(Case(replace(form, destinations=(form.type,), sources=(form.type,) * count)))
