@@ -10,6 +10,7 @@ where s is the square of x without those partial products xᵢ·xⱼ whose colum
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from emulator.isa import interpolation_tables as tables
@@ -46,30 +47,39 @@ class Table:
         return x.add(total, x.mul(quadratic, square))
 
     def _square(self, x: Lanes, offset: Value) -> Value:
-        total = x.const("i32", 0)
-        for i in range((self.cut + 1) // 2, self.bits):
-            lowest = self.cut - 1 - i  # the products with lower bits fall below the cut
-            others = x.and_(offset, x.const("i32", (1 << i) - (1 << lowest)))
-            row = x.add(x.lshr(others, x.const("i32", lowest)), x.const("i32", 1 << (2 * i - self.cut)))
-            chosen = x.sub(x.const("i32", 0), x.and_(x.lshr(offset, x.const("i32", i)), x.const("i32", 1)))
-            total = x.add(total, x.and_(row, chosen))
-        return total
+        return square_above(x, offset, self.bits, self.cut)
 
     def _word(self, x: Lanes, segment: Value) -> Value:
-        size = len(self.words)
-        entries = ", ".join(f"i64 {word}" for word in self.words)
-        x.declare(f"@interpolate.{self.name} = internal constant [{size} x i64] [{entries}]")
-        place = x.fresh()
-        base = f"getelementptr i64, ptr @interpolate.{self.name}, {segment}"
-        x.emit(f"{place} = {base}")
-        if not segment.lanes:
-            return x._put(f"load i64, ptr {place}", "i64", 0)
-        lanes = segment.lanes
-        kind, mask = f"<{lanes} x i64>", f"<{lanes} x i1>"
-        name = f"llvm.masked.gather.v{lanes}i64.v{lanes}p0"
-        x.declare(f"declare {kind} @{name}(<{lanes} x ptr>, {mask}, {kind})")
-        call = f"call {kind} @{name}(<{lanes} x ptr> {place}, {mask} splat (i1 true), {kind} poison)"
-        return x._put(call, "i64", lanes)
+        return lookup(x, self.name, self.words, segment)
+
+
+def square_above(x: Lanes, offset: Value, bits: int, cut: int) -> Value:
+    """The square of a number of `bits` bits (i32) without the partial products below the column `cut`."""
+    total = x.const("i32", 0)
+    for i in range((cut + 1) // 2, bits):
+        lowest = cut - 1 - i  # the products with lower bits fall below the cut
+        others = x.and_(offset, x.const("i32", (1 << i) - (1 << lowest)))
+        row = x.add(x.lshr(others, x.const("i32", lowest)), x.const("i32", 1 << (2 * i - cut)))
+        chosen = x.sub(x.const("i32", 0), x.and_(x.lshr(offset, x.const("i32", i)), x.const("i32", 1)))
+        total = x.add(total, x.and_(row, chosen))
+    return total
+
+
+def lookup(x: Lanes, name: str, words: Sequence[int], index: Value) -> Value:
+    """The words (i64) at the indices (i32) of a constant table."""
+    size = len(words)
+    entries = ", ".join(f"i64 {word}" for word in words)
+    x.declare(f"@interpolate.{name} = internal constant [{size} x i64] [{entries}]")
+    place = x.fresh()
+    x.emit(f"{place} = getelementptr i64, ptr @interpolate.{name}, {index}")
+    if not index.lanes:
+        return x._put(f"load i64, ptr {place}", "i64", 0)
+    lanes = index.lanes
+    kind, mask = f"<{lanes} x i64>", f"<{lanes} x i1>"
+    gather = f"llvm.masked.gather.v{lanes}i64.v{lanes}p0"
+    x.declare(f"declare {kind} @{gather}(<{lanes} x ptr>, {mask}, {kind})")
+    call = f"call {kind} @{gather}(<{lanes} x ptr> {place}, {mask} splat (i1 true), {kind} poison)"
+    return x._put(call, "i64", lanes)
 
 
 def _table(name: str, text: str, bits: int, cut: int, fraction: int, bias: int, carry: int = 0) -> Table:
@@ -188,7 +198,7 @@ def power(x: Lanes, a: Value, gradual: bool) -> Value:
     return x.select(x.is_nan(a), x.const_bits("float", 0x7FFFFFFF), value)
 
 
-def _cut_off(x: Lanes, total: Value, unseen: int) -> Value:
+def cut_off(x: Lanes, total: Value, unseen: int) -> Value:
     """A sum in units of 2⁻⁴¹ as a float, cut off to 24 bits and the `unseen` low bits; sums are below 2⁵³.
 
     The magnitude of a negative sum is its complement, one unit less than the number.
@@ -213,7 +223,7 @@ def logarithm(x: Lanes, a: Value) -> Value:
     exponent, fraction = _field(x, scaled)
     total = LOGARITHM.total(x, *_seventeen(x, fraction))
     total = x.add(total, x.shl(x.resize(exponent, "i64", signed=True), x.const("i64", 41)))
-    value = x.select(x.fcmp("oeq", scaled, x.const("float", 1.0)), x.const("float", 0.0), _cut_off(x, total, 5))
+    value = x.select(x.fcmp("oeq", scaled, x.const("float", 1.0)), x.const("float", 0.0), cut_off(x, total, 5))
     value = x.select(tiny, x.binary("fadd", value, x.const("float", -24.0)), value)
     zero, infinity = x.const("float", 0.0), x.const_bits("float", _INFINITY)
     value = x.select(x.fcmp("oeq", a, infinity), infinity, value)
@@ -239,7 +249,7 @@ def sine(x: Lanes, a: Value, cosine: bool) -> Value:
     falling = x.xor(x.and_(quarter, x.const("i32", 1)), x.const("i32", int(cosine)))
     complement = x.xor(fraction, x.const("i32", _FRACTION))
     fraction = x.select(x.icmp("ne", falling, x.const("i32", 0)), complement, fraction)
-    value = x.bitcast(_cut_off(x, SINE.total(x, *_seventeen(x, fraction)), 0), "i32")
+    value = x.bitcast(cut_off(x, SINE.total(x, *_seventeen(x, fraction)), 0), "i32")
     if cosine:
         quarter = x.add(quarter, x.const("i32", 1))
     sign = x.shl(x.lshr(x.and_(quarter, x.const("i32", 2)), x.const("i32", 1)), x.const("i32", 31))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.analysis.operands import CARRY, destination_count, is_sink
+from emulator.analysis.operands import CARRY, definitions, destination_count, is_sink
 from emulator.analysis.rules import evaluate
 from emulator.instruments.instrument import Probe
 from emulator.isa.form import LLVM_TYPES, Form
@@ -110,7 +110,7 @@ class InstructionLowering(AsyncInstructions):
 
     def _row(self, instruction: Instruction, form: Form, mask: Mask) -> None:
         symbolic = None
-        careful = not tolerates(instruction, form) and self._has_raw_source(instruction)
+        careful = not tolerates(instruction, form, self.context.raw) and self._has_raw_source(instruction)
         if instruction.guard is None and len(form.destinations) == 1 and not careful:
             symbolic = evaluate(instruction, self.registers.read_operand, self.registers.scalars)
         if symbolic is not None:
@@ -133,7 +133,7 @@ class InstructionLowering(AsyncInstructions):
             self.observe_warp(instruction, mask, values)
             if instruction.guard is not None:
                 active = self.lanes.and_(active, self.lanes.splat(self._guard(instruction)))
-        self.lanes.lazy_nan = is_lazy(form)
+        self.lanes.lazy_nan = is_lazy(form) and self.context.raw.issuperset(definitions(instruction))
         results = form.lower(self.lanes, values, active)
         self.lanes.lazy_nan = False
         targets = flatten(instruction.operands[:count])
@@ -163,8 +163,12 @@ class InstructionLowering(AsyncInstructions):
         if symbolic is not None:
             self._write_shape(target, symbolic)
         else:
-            read = self._raw_source if passes(instruction) else self._source
+            read = self._raw_source if self._hands_on(instruction) else self._source
             self.registers.write_value(target.name, read(source, type), instruction.types[-1][0] == "s")
+
+    def _hands_on(self, instruction: Instruction) -> bool:
+        """Whether a move may pass a raw NaN on."""
+        return passes(instruction) and self.context.raw.issuperset(definitions(instruction))
 
     # Everything else.
 

@@ -58,7 +58,7 @@ class Context:
     barriers: BarrierLowering
     sites: SiteTable
     used: set[str]  # registers that some instruction reads
-    raw: set[str]  # registers whose NaNs may not be canonical, see `nans`
+    raw: set[str]  # registers whose NaNs are not canonical yet, see `nans`
     instruments: list[Instrument]
     others: Callable[[], str | None]  # mask of the gang's lanes that wait elsewhere
     control: Callable[[], Control]

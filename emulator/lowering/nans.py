@@ -1,8 +1,8 @@
 """Finds where NaNs must be made canonical: once, where their bits are looked at, instead of after every operation.
 
 The hardware returns one NaN from single-precision arithmetic, the host passes payloads on. A register is *raw* where
-its NaNs may still be the host's. Arithmetic and comparisons take raw registers as they are, moves pass them on; every
-other use (a store, a shuffle, a look at the bits) makes them canonical first.
+its NaNs are the host's and nobody else's, see `raw_registers`. Arithmetic and comparisons take raw registers as they
+are, moves pass them on; every other use (a store, a shuffle, a look at the bits) makes them canonical first.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from emulator.analysis.operands import definitions, registers_of
 from emulator.isa.form import Form
 from emulator.isa.table import lookup
-from emulator.syntax.nodes import TYPE_SIZES, Instruction
+from emulator.syntax.nodes import TYPE_SIZES, ImmediateOperand, Instruction, Operand, RegisterOperand
 
 _PASSING = frozenset({"mov", "selp", "copy"})
 _COMPARING = frozenset({"setp", "testp"})
@@ -33,31 +33,48 @@ def passes(instruction: Instruction) -> bool:
     )
 
 
-def tolerates(instruction: Instruction, form: Form) -> bool:
+def tolerates(instruction: Instruction, form: Form, raw: set[str]) -> bool:
     """Whether it makes no difference to an instruction which NaN its sources hold."""
-    if is_lazy(form) or passes(instruction) or instruction.opcode in _COMPARING:
-        return True
     types = instruction.types
+    if is_lazy(form) or (instruction.opcode in _COMPARING and types[-1:] == ("f32",)):
+        return True
+    if passes(instruction):
+        return raw.issuperset(definitions(instruction))
     return instruction.opcode == "cvt" and types[1:] == ("f32",) and types[0][0] in "us"
 
 
 def raw_registers(instructions: Iterable[Instruction]) -> set[str]:
-    """The registers that may hold raw NaNs."""
+    """The registers all of whose NaNs are the host's to choose.
+
+    Every value that such a register gets is the result of arithmetic, or was handed on from such a register; where
+    another one may be in it too (loaded, or made of bits), its NaNs are values of their own.
+    """
     raw: set[str] = set()
+    kept: set[str] = set()  # registers with values of other origin
     copies: list[Instruction] = []
     for instruction in instructions:
+        targets = definitions(instruction)
         if passes(instruction):
             copies.append(instruction)
-        elif instruction.opcode not in ("copy", "call", "trap"):
-            form = lookup(instruction)
-            if isinstance(form, Form) and is_lazy(form):
-                raw.update(definitions(instruction))
+            raw.update(targets)
+            continue
+        form = None if instruction.opcode in ("copy", "call", "trap") else lookup(instruction)
+        (raw if isinstance(form, Form) and is_lazy(form) else kept).update(targets)
+    raw -= kept
     changed = True
     while changed:
         changed = False
         for instruction in copies:
-            target = set(definitions(instruction))
-            if not target <= raw and any(name in raw for o in instruction.operands[1:] for name in registers_of(o)):
-                raw |= target
+            copied = raw.intersection(definitions(instruction))
+            sources = instruction.operands[1:3] if instruction.opcode == "selp" else instruction.operands[1:]
+            if copied and not all(_is_raw(operand, raw) for operand in sources):
+                raw -= copied
                 changed = True
     return raw
+
+
+def _is_raw(operand: Operand, raw: set[str]) -> bool:
+    """Whether an operand of a copy is a raw register or a constant that is no NaN."""
+    if isinstance(operand, ImmediateOperand):
+        return operand.value & 0x7FFFFFFF <= 0x7F800000
+    return isinstance(operand, RegisterOperand) and operand.name in raw

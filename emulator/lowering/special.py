@@ -16,7 +16,7 @@ _AXES = {"x": 0, "y": 1, "z": 2}
 # What a kernel that runs alone on the emulated device sees; every other register of the table that is not read
 # from the launch is 0.
 _CONSTANTS = {
-    "%nsmid": 132, "%gridid": 1, "%nwarpid": 64,
+    "%nsmid": 132, "%gridid": 1, "%nwarpid": 64, "%reserved_smem_offset_end": 288, "%reserved_smem_offset_cap": 1024,
 }  # fmt: skip
 _LANE_MASKS: dict[str, Callable[[int], int]] = {
     "%lanemask_eq": lambda lane: 1 << lane,
@@ -111,8 +111,8 @@ class SpecialRegisters:
             return uniform(special_shape(name, self.gang).type, _CONSTANTS[name])
         if name.startswith(("%clock", "%globaltimer")):
             return self._clock(name)
-        if name == "%dynamic_smem_size":
-            return uniform("i32", self.context("dynamic shared", "i32", abi.CONTEXT_DYNAMIC_SHARED))
+        if name.endswith("_smem_size"):
+            return self._shared_size(name)
         if "cluster" in root:
             return self._cluster(root, axis)
         if name in ("%envreg1", "%envreg2"):
@@ -147,6 +147,17 @@ class SpecialRegisters:
 
     def _inner(self, axis: str) -> Scalar:
         return self._once(f"inner {axis}", f"urem i32 %b{axis}, {self._extent(axis)}")
+
+    def _shared_size(self, name: str) -> Shape:
+        """Bytes of shared memory: the dynamic ones, all in steps of allocation, or all with what is reserved."""
+        dynamic = self.context("dynamic shared", "i32", abi.CONTEXT_DYNAMIC_SHARED)
+        if name == "%dynamic_smem_size":
+            return uniform("i32", dynamic)
+        if name == "%aggr_smem_size":
+            reserved = _CONSTANTS["%reserved_smem_offset_cap"] + self.flat.shared_bytes
+            return uniform("i32", self._once(name, f"add i32 {dynamic}, {reserved}"))
+        whole = self._once("shared size", f"add i32 {dynamic}, {self.flat.shared_bytes + 127}")
+        return uniform("i32", self._once(name, f"and i32 {whole}, -128"))
 
     def _clock(self, name: str) -> Shape:
         """Cycles of the host, or nanoseconds."""

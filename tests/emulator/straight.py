@@ -95,6 +95,9 @@ class Program:
         ]
         if case.active and form.sources:
             sources[-1] = "-1"
+        if sources and not any(text[0] == "%" for text in sources):
+            # Of literals alone ptxas works the result out itself, special functions with other last bits.
+            sources[0] = self.register(LLVM_TYPES[form.sources[0]])
         shown, d, s = [], iter(targets), iter(sources)
         for position in case.positions:
             stream = d if position.destination else s

@@ -14,8 +14,8 @@ from emulator.isa.rows.floating import extreme
 Half = Callable[[Lanes, Form, str, tuple[Value, ...]], Value]
 
 
-# The NaN that stands for elements outside a tensor.
-OUTSIDE = 0xFFFF
+# The NaN that stands for elements outside a tensor, of either sign, as an H200 knows it in both formats.
+OUTSIDE = 0x7FF7
 # Below this magnitude a float16 result is tiny: it would round below 2⁻¹⁴ with an unbounded exponent.
 _TINY = 2.0**-14 - 2.0**-26
 
@@ -45,7 +45,8 @@ def _fma(x: Lanes, f: Form, kind: str, operands: tuple[Value, ...]) -> Value:
         bits = from_single(x, x.saturate(to_single(x, bits, kind)), kind)
     if f.has("oob"):
         outside = x.const("i16", OUTSIDE)
-        factor = x.or_(x.icmp("eq", operands[0], outside), x.icmp("eq", operands[1], outside))
+        first, second = (x.and_(operand, x.const("i16", 0x7FFF)) for operand in operands[:2])
+        factor = x.or_(x.icmp("eq", first, outside), x.icmp("eq", second, outside))
         bits = x.select(factor, x.const("i16", 0), bits)
     return _flush_tiny(x, f, bits, exact)
 

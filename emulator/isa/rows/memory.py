@@ -13,11 +13,19 @@ _PREFETCH = "{.(L2::64B|L2::128B|L2::256B)}"
 _VECTOR = "{.(v2|v4|v8)}"
 _SCOPE = "(cta|cluster|gpu|sys)"
 
-_POLICIES = {"L2::evict_normal": 0x10, "L2::evict_first": 0x12, "L2::evict_last": 0x14, "L2::evict_unchanged": 0x16}
+_PRIMARY = {"L2::evict_unchanged": 0, "L2::evict_first": 2, "L2::evict_last": 4, "L2::evict_normal": 6}
 
 
 def _policy(x: Lanes, f: Form, a: Value | None = None) -> Value:
-    return x.const("i64", _POLICIES[f.pick(*f.modifiers[1:])] << 56 | 0xF << 52)
+    """The word that an H200 makes: how many sixteenths less one, the first priority, and whether others go first."""
+    primary, *secondary = f.modifiers[1:-1]
+    head = 0x10 + _PRIMARY[primary] + int(secondary == ["L2::evict_first"])
+    if a is None:
+        return x.const("i64", head << 56 | 15 << 52)
+    less = x.call("llvm.fma", a, x.const("float", 16.0), x.const("float", -1.0))
+    parts = x.call("llvm.fptoui.sat", x.call("llvm.ceil", less), type="i32", overloads=2)
+    parts = x.resize(x.and_(parts, x.const("i32", 15)), "i64")
+    return x.or_(x.const("i64", head << 56), x.shl(parts, x.const("i64", 52)))
 
 
 ROWS = (

@@ -11,6 +11,8 @@ import numpy as np
 
 from emulator.isa import LLVM_TYPES, Form, Lanes, Value
 
+from .vectors import COUNT
+
 NUMPY = {"i1": "u1", "i8": "u1", "i16": "u2", "i32": "u4", "i64": "u8", "i128": "V16", "float": "u4", "double": "u8"}
 
 
@@ -36,7 +38,7 @@ def run(jobs: Sequence[Job], sources: Sequence[Sequence[np.ndarray]]) -> list[li
     library = _compile("\n".join([*sorted(declares), *texts]), [f"job{i}" for i in range(len(jobs))])
     results = []
     for index, (job, arrays) in enumerate(zip(jobs, sources, strict=True)):
-        count = len(arrays[0]) if arrays else job.width
+        count = len(arrays[0]) if arrays else COUNT
         assert count % job.width == 0
         # The sources' arrays hold i1 as bytes, and 8-bit and 16-bit values at their own size.
         inputs = [np.ascontiguousarray(a, NUMPY[LLVM_TYPES[t]]) for a, t in zip(arrays, _inputs(job), strict=True)]

@@ -298,6 +298,23 @@ def _vabsdiff(f: Form, a: int, b: int, c: int) -> int:
     return total & 0xFFFFFFFF
 
 
+def _policy(f: Form, fraction: int = 0x3F800000) -> int:
+    """A cache policy: 1, the first priority and the second, and the sixteenths of the accesses, rounded up, less 1."""
+    if f.has("cvt"):
+        return fraction
+    order = ("L2::evict_unchanged", "L2::evict_first", "L2::evict_last", "L2::evict_normal")
+    first = 2 * order.index(f.modifiers[1]) + int(f.modifiers[2] == "L2::evict_first")
+    share = Float("f32", fraction)
+    if share.nan or share.negative:
+        parts = 0
+    elif share.infinite:
+        parts = 15
+    else:
+        less = Float("f32", rounded("f32", share.value * 16 - 1, "rn"))
+        parts = 15 if less.infinite else min(_ALL >> 32, max(0, -int(-less.value // 1))) & 15
+    return 1 << 60 | first << 56 | parts << 52
+
+
 _INTEGERS = ("add", "sub", "mul", "mad", "mul24", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max")
 _FLOATS = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt")
 _BY_OPCODE: dict[str, Reference] = {
@@ -309,7 +326,7 @@ _BY_OPCODE: dict[str, Reference] = {
     **dict.fromkeys(("vabsdiff2", "vabsdiff4"), _vabsdiff),
     "shf": _funnel, "lop3": _lop3, "bfe": _bfe, "bfi": _bfi, "bmsk": _bmsk, "szext": _szext, "fns": _fns,
     "prmt": _prmt, "setp": setp, "set": set_, "selp": selp, "slct": slct, "testp": _testp,
-    "copysign": _copysign, "mov": _mov, "cvt": cvt,
+    "copysign": _copysign, "createpolicy": _policy, "mov": _mov, "cvt": cvt,
 }  # fmt: skip
 
 

@@ -174,7 +174,7 @@ def floating(f: Form, *bits: int) -> int:
         return finished(f, kind, total, a.negative if both else minus_zero)
     if operation in ("mul", "fma"):
         a, b = values[:2]
-        if f.has("oob") and 0xFFFF in bits[:2]:
+        if f.has("oob") and 0x7FF7 in (bits[0] & 0x7FFF, bits[1] & 0x7FFF):
             return 0
         negative = a.negative != b.negative
         order = [values[0], values[2], values[1]] if operation == "fma" else values
