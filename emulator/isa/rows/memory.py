@@ -22,8 +22,7 @@ def _policy(x: Lanes, f: Form, a: Value | None = None) -> Value:
     head = 0x10 + _PRIMARY[primary] + int(secondary == ["L2::evict_first"])
     if a is None:
         return x.const("i64", head << 56 | 15 << 52)
-    less = x.call("llvm.fma", a, x.const("float", 16.0), x.const("float", -1.0))
-    parts = x.call("llvm.fptoui.sat", x.call("llvm.ceil", less), type="i32", overloads=2)
+    parts = x.call("llvm.fptoui.sat", x.binary("fmul", a, x.const("float", 15.99)), type="i32", overloads=2)
     parts = x.resize(x.and_(parts, x.const("i32", 15)), "i64")
     return x.or_(x.const("i64", head << 56), x.shl(parts, x.const("i64", 52)))
 

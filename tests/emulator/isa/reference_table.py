@@ -299,7 +299,7 @@ def _vabsdiff(f: Form, a: int, b: int, c: int) -> int:
 
 
 def _policy(f: Form, fraction: int = 0x3F800000) -> int:
-    """A cache policy: 1, the first priority and the second, and the sixteenths of the accesses, rounded up, less 1."""
+    """A cache policy: 1, the first priority and the second, and sixteenths as ptxas makes them."""
     if f.has("cvt"):
         return fraction
     order = ("L2::evict_unchanged", "L2::evict_first", "L2::evict_last", "L2::evict_normal")
@@ -310,8 +310,8 @@ def _policy(f: Form, fraction: int = 0x3F800000) -> int:
     elif share.infinite:
         parts = 15
     else:
-        less = Float("f32", rounded("f32", share.value * 16 - 1, "rn"))
-        parts = 15 if less.infinite else min(_ALL >> 32, max(0, -int(-less.value // 1))) & 15
+        sixteenths = Float("f32", rounded("f32", share.value * Float("f32", 0x417FD70A).value, "rn"))
+        parts = 15 if sixteenths.infinite else min(_ALL >> 32, int(sixteenths.value)) & 15
     return 1 << 60 | first << 56 | parts << 52
 
 
