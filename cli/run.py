@@ -150,9 +150,11 @@ def run(
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
 
     from cli.argument_syntax import parse_argument
+    from cli.recognised import chosen_kernel, compilation_of, is_cupy, launch_of, typed_extents
 
     given = [parse_argument(text) for text in argument or ()]
     text, shown = read_source(file)
+    script = not language and file.suffix == ".py" and is_cupy(text)
     compilation = build_request(
         text,
         shown,
@@ -171,7 +173,16 @@ def run(
     from cli.local import inspect, load_uploads
     from protocol.run import compile_request
 
-    with opened(chosen.gpu, compilation.source.language) as local:
+    with opened(chosen.gpu, "cuda-c++" if script else compilation.source.language) as local:
+        if script:
+            found = chosen_kernel(local, compilation, shown, entry)
+            compilation, launch = compilation_of(found, compilation), launch_of(found)
+            text, shown, entry = compilation.source.text, f"{shown} ({found.name})", launch.entry
+            if found.request.buffers and not given:
+                ready_made = {"architecture": compilation.architecture, "device": chosen.name}
+                request = extended(found.request.model_copy(update=ready_made), additions)
+                raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json))
+            grid, block = grid or typed_extents(launch.config.grid), block or typed_extents(launch.config.block)
         report = inspect(local, compilation)
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))

@@ -11,6 +11,7 @@ from engine.languages import language
 from engine.languages.cooperation import with_cooperation
 from engine.launching.plan import Plan, plan
 from engine.launching.shapes import plan_shapes
+from engine.recognise.recogniser import recognise
 from protocol.diagnostics import Diagnostic
 from protocol.events import Timed
 from protocol.kernel import CompiledKernel
@@ -21,6 +22,9 @@ from protocol.run import UNPREPARED, CompileJob
 def compile_job(job: CompileJob, emission: Emission) -> None:
     """Emits diagnostics and, where there is no error, the artifacts that were asked for."""
     begin = time.perf_counter()
+    if job.recognise:
+        emission.artifact("recognised", recognise(job.request.source.text).model_dump_json().encode())
+        return
     kernel = job.kernel or _compile(job, emission)
     if kernel is None:
         return

@@ -5,6 +5,7 @@
 | {"event": …} | an Event's JSON; buffer-read and filmed lack `digest`, and their payload is the buffer, row-major |
 | {"artifact": "kernel"} | CompiledKernel as JSON, without `cubin` |
 | {"artifact": "translation"} | Translation as JSON, of a source whose text was executed |
+| {"artifact": "recognised"} | Recognised as JSON |
 | {"artifact": "cubin"} | the CUBIN |
 | {"artifact": "occupancy"} | a JSON list of EntryOccupancy |
 | {"artifact": "object", "key": k} | emulator code of one launch; k is `object_key` |

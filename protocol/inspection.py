@@ -3,6 +3,7 @@
 from protocol.base import Model, Seconds
 from protocol.diagnostics import Diagnostic
 from protocol.kernel import Entry, Occupancy
+from protocol.recognition import Recognised
 from protocol.run import CompileRequest, OccupancyQuestion
 
 
@@ -11,6 +12,8 @@ class InspectRequest(Model):
 
     compile: CompileRequest
     launch: OccupancyQuestion | None = None
+    recognise: bool = False
+    """Nothing is compiled: the answer's `recognised` says which of CuPy's kernels the source, Python, holds."""
 
 
 class OccupancyPoint(Model):
@@ -42,5 +45,6 @@ class InspectReport(Model):
     diagnostics: tuple[Diagnostic, ...] = ()
     occupancy: tuple[EntryOccupancy, ...] = ()
     ptx: str = ""
+    recognised: Recognised | None = None
     cached: bool = False
     seconds: Seconds = 0.0

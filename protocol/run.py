@@ -184,6 +184,8 @@ class CompileJob(Model):
     """Of a language whose sources are translated before (protocol.specialise.SPECIALISING)."""
     occupancy: OccupancyQuestion | None = None
     """Asks for the occupancy artifact at this launch."""
+    recognise: bool = False
+    """Nothing is compiled: the source is Python in which CuPy's kernels are looked for."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
     """From the job's start: no further code is made for the shapes of a sweep then."""
 

@@ -13,6 +13,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Diagnosed, Event, Timed
 from protocol.inspection import EntryOccupancy
 from protocol.kernel import CompiledKernel
+from protocol.recognition import Recognised
 from protocol.run import UNPREPARED, CompileJob, CompileRequest, RunRequest, TranslateJob, compile_request
 from protocol.specialise import step_of
 from protocol.translation import Translation
@@ -42,6 +43,7 @@ class Compilation:
     cubin: bytes | None = None
     occupancy: tuple[EntryOccupancy, ...] = ()
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    recognised: Recognised | None = None
     cached: bool = False
     outcome: JobOutcome | None = None
     kind: str = "compile"
@@ -104,7 +106,7 @@ def run_compile_child(
 ) -> None:
     """Runs the job; where the source's text has to be executed for it, a child of its own does that before."""
     translated = 0.0
-    if job.request.source.language in TRANSLATING and job.kernel is None:
+    if job.request.source.language in TRANSLATING and job.kernel is None and not job.recognise:
         begin = time.perf_counter()
         translation = translate(box, job, compilation, cancelled, limits, emit)
         if translation is None:
@@ -122,6 +124,8 @@ def run_compile_child(
             compilation.cubin = payload
         elif artifact == "object" and isinstance(key := header.get("key"), str):
             compilation.objects[key] = payload
+        elif artifact == "recognised" and job.recognise:
+            compilation.recognised = _validated(TypeAdapter(Recognised), payload)
         elif artifact == "occupancy":
             compilation.occupancy = _validated(_OCCUPANCY, payload)
         else:

@@ -18,6 +18,8 @@ def inspect(
     box: Sandbox, request: InspectRequest, stores: Stores, cancelled: threading.Event, limits: PipelineLimits
 ) -> InspectReport:
     """Compiles without a launch and reports what the page shows while the source is edited."""
+    if request.recognise:
+        return _recognised(box, request, stores, cancelled, limits)
     begin = time.perf_counter()
     key = compile_key(request.compile)
     compilation = Compilation(kernel=cached_kernel(stores, key))
@@ -49,5 +51,32 @@ def inspect(
         occupancy=compilation.occupancy,
         ptx=kernel.ptx if kernel else "",
         cached=compilation.cached,
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _recognised(
+    box: Sandbox, request: InspectRequest, stores: Stores, cancelled: threading.Event, limits: PipelineLimits
+) -> InspectReport:
+    """What a Python text holds of CuPy's kernels: it is read in a compile child, and nothing of it is executed."""
+    begin = time.perf_counter()
+    compilation = Compilation()
+    verdict, message = "error", "The compiler broke the protocol."
+    try:
+        job = CompileJob(request=request.compile, recognise=True)
+        run_compile_child(box, job, compilation, cancelled, limits.compile, lambda event: None)
+        found = compilation.recognised
+        if compilation.outcome is not None and compilation.outcome.verdict != "ok":
+            verdict, message = finished(compilation.outcome, compilation.kind, limits.compile)
+        elif found is not None:
+            verdict, message = found.verdict, found.message
+    except Misbehaved as error:
+        message = f"The compiler broke the protocol ({error})."
+    return InspectReport(
+        verdict=verdict,
+        message=message,
+        architecture=request.compile.architecture,
+        recognised=compilation.recognised,
+        diagnostics=compilation.recognised.diagnostics if compilation.recognised else (),
         seconds=time.perf_counter() - begin,
     )

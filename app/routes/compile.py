@@ -14,6 +14,8 @@ from app.openapi import takes
 from app.service import Client, Served, Service
 from app.tasks import end
 from protocol.inspection import InspectReport, InspectRequest
+from protocol.recognition import Recognised, RecogniseRequest
+from protocol.run import CompileRequest
 from store import keys
 from store.identifiers import new_id
 
@@ -30,8 +32,28 @@ LOOK_AGAIN = 1.0
 )
 async def inspect(request: Request, service: Served, client: Client) -> Response:
     """Entries, parameters, resources, occupancy and diagnostics. A client that goes away stops the work."""
+    body = await read_model(request, InspectRequest, service.settings.max_body_bytes)
+    return Response(await _asked(body, request, service, client), media_type="application/json")
+
+
+@router.post(
+    "/api/recognise",
+    response_model=Recognised,
+    responses=documented(Unsupported, TooSlow, TooLarge, Invalid, TooMany, Unavailable, TimedOut),
+    openapi_extra=takes(RecogniseRequest),
+)
+async def recognise(request: Request, service: Served, client: Client) -> Response:
+    """CuPy's kernels in a Python text, each as a run. The text is read, never executed."""
+    body = await read_model(request, RecogniseRequest, service.settings.max_body_bytes)
+    question = InspectRequest(compile=CompileRequest(source=body.source), recognise=True)
+    report = InspectReport.model_validate_json(await _asked(question, request, service, client))
+    found = report.recognised or Recognised(verdict=report.verdict, message=report.message)
+    return Response(found.model_dump_json(), media_type="application/json")
+
+
+async def _asked(body: InspectRequest, request: Request, service: Service, client: str) -> str:
+    """The report of a worker that compiles, as JSON."""
     settings = service.settings
-    body = await read_model(request, InspectRequest, settings.max_body_bytes)
     await service.queue.take_token("compile", client, settings.compiles_per_second, settings.compiles_burst)
     await _check_workers(service)
     question = new_id()
@@ -46,7 +68,7 @@ async def inspect(request: Request, service: Served, client: Client) -> Response
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if not answering.done():
                 raise TimedOut("The client went away.")
-            return Response(answering.result(), media_type="application/json")
+            return answering.result()
         finally:
             await end(*tasks)
             # A worker that still works on it sees that nobody waits any more.

@@ -13,6 +13,7 @@ import pytest
 from app.service import keep_files
 from protocol.inspection import InspectReport, InspectRequest
 from protocol.reading import read
+from protocol.recognition import Recognised
 from store import keys
 from store.blobs import FileBlobs
 from store.examples import read_example
@@ -135,6 +136,22 @@ def test_a_question_is_answered(served: Served) -> None:
     assert InspectReport.model_validate_json(answer.content) == REPORT
     assert not list(served.redis.scan_iter("warpyard:question:*"))
     assert not list(served.redis.scan_iter("warpyard:answer:*"))
+
+
+def test_kernels_of_cupy_are_asked_for_in_the_same_way(served: Served) -> None:
+    found = Recognised(kernels=(), numba=True)
+    with ThreadPoolExecutor(1) as askers:
+        answering = askers.submit(served.http.post, "/api/recognise", json={"source": {"text": "import numba"}})
+        question = asked(served)
+        request = read(InspectRequest, str(served.redis.get(keys.question(question))))
+        assert (request.recognise, request.compile.source.text) == (True, "import numba")
+        report = REPORT.model_copy(update={"recognised": found})
+        served.redis.set(keys.answer(question), report.model_dump_json())
+        served.redis.publish(keys.answer(question), "")
+        answer = answering.result(5)
+    assert Recognised.model_validate_json(answer.content) == found
+    answer = served.http.post("/api/recognise", json={"source": {"text": ""}})
+    assert problem(answer, 422)["errors"][0]["field"] == "source.text"
 
 
 def test_a_question_of_one_who_left_is_withdrawn(served: Served) -> None:

@@ -125,6 +125,15 @@ def test_an_inspection_lists_kernels_first_and_describes_them_once_their_types_a
         assert (entry.resources.registers > 0) == compiled
 
 
+def test_kernels_of_cupy_are_read_and_not_run(box: Sandbox, stores: Stores) -> None:
+    text = "import cupy as cp\nimport os\nos._exit(3)\nk = cp.RawKernel('__global__ void k() {}', 'k')\n"
+    request = compile_request(run_of("numba", text))
+    report = inspect(box, InspectRequest(compile=request, recognise=True), stores, threading.Event(), LIMITS)
+    assert report.verdict == "ok"
+    assert report.recognised is not None
+    assert [kernel.name for kernel in report.recognised.kernels] == ["k"]
+
+
 FAULTS = {
     "an endless source": (NUMBA + "while True:\n    pass\n", "stopped after", 7),
     "a source that ends its process": (NUMBA + "import os\nos._exit(0)\n", "without a kernel", None),

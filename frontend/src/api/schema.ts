@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 73627d7eb3d2c47d459d587465863aa31d85c80d4d1dc7cf752edb7b788ee293
+// Made by `npm run types` from the protocol's models; sha256 b35075fd7d88d98f308631f8ad05482485f44ac859004b374efb9e289577059a
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -821,6 +821,8 @@ export interface components {
              * @default
              */
             ptx?: string;
+            /** @default null */
+            recognised?: components["schemas"]["Recognised"] | null;
             /**
              * Seconds
              * @default 0
@@ -842,6 +844,11 @@ export interface components {
             compile: components["schemas"]["CompileRequest"];
             /** @default null */
             launch?: components["schemas"]["OccupancyQuestion"] | null;
+            /**
+             * Recognise
+             * @default false
+             */
+            recognise?: boolean;
         };
         /**
          * Integers
@@ -1281,10 +1288,57 @@ export interface components {
             position?: number;
         };
         /**
+         * Recognised
+         * @description What the text holds; `verdict` as of InspectReport. Diagnostics point into the Python text.
+         */
+        Recognised: {
+            /**
+             * Diagnostics
+             * @default []
+             */
+            diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Kernels
+             * @default []
+             */
+            kernels?: components["schemas"]["RecognisedKernel"][];
+            /**
+             * Message
+             * @default
+             */
+            message?: string;
+            /**
+             * Numba
+             * @default false
+             */
+            numba?: boolean;
+            /**
+             * Verdict
+             * @default ok
+             */
+            verdict?: string;
+        };
+        /**
+         * RecognisedKernel
+         * @description One kernel of the text, ready to run. Of a raw kernel the arguments follow once its source is compiled.
+         */
+        RecognisedKernel: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "RawKernel" | "RawModule" | "ElementwiseKernel" | "ReductionKernel";
+            /** Line */
+            line: number;
+            /** Name */
+            name: string;
+            request: components["schemas"]["RunRequest-Output"];
+        };
+        /**
          * Repeat
          * @description The inner steps, count times.
          */
-        Repeat: {
+        "Repeat-Input": {
             /** Count */
             count: number;
             /**
@@ -1293,7 +1347,22 @@ export interface components {
              */
             kind: "repeat";
             /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Input"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+        };
+        /**
+         * Repeat
+         * @description The inner steps, count times.
+         */
+        "Repeat-Output": {
+            /** Count */
+            count: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "repeat";
+            /** Steps */
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Output"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
         };
         /**
          * Resources
@@ -1342,7 +1411,7 @@ export interface components {
          * RunRequest
          * @description A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes.
          */
-        RunRequest: {
+        "RunRequest-Input": {
             /**
              * Architecture
              * @description A compute capability that the compiler targets, such as sm_90.
@@ -1390,7 +1459,63 @@ export interface components {
             schema_version?: number;
             source: components["schemas"]["Source"];
             /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Input"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            /** @default null */
+            sweep?: components["schemas"]["Sweep"] | null;
+        };
+        /**
+         * RunRequest
+         * @description A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes.
+         */
+        "RunRequest-Output": {
+            /**
+             * Architecture
+             * @description A compute capability that the compiler targets, such as sm_90.
+             * @default sm_90
+             */
+            architecture?: string;
+            /**
+             * Buffers
+             * @default []
+             */
+            buffers?: components["schemas"]["Buffer"][];
+            /**
+             * Checks
+             * @default []
+             */
+            checks?: (components["schemas"]["Equals"] | components["schemas"]["NumpyReference"])[];
+            /**
+             * Device
+             * @description auto, emulator, gpu, or gpu:<type> such as gpu:h200
+             * @default auto
+             */
+            device?: string;
+            /** @default null */
+            film?: components["schemas"]["Film"] | null;
+            /**
+             * Instruments
+             * @default []
+             */
+            instruments?: ("checks" | "counters")[];
+            /**
+             * @default {
+             *       "default_device": false,
+             *       "defines": [],
+             *       "fast_math": false,
+             *       "fmad": true,
+             *       "max_registers": null,
+             *       "standard": "c++17"
+             *     }
+             */
+            options?: components["schemas"]["Options"];
+            /**
+             * Schema Version
+             * @default 1
+             */
+            schema_version?: number;
+            source: components["schemas"]["Source"];
+            /** Steps */
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Output"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
             /** @default null */
             sweep?: components["schemas"]["Sweep"] | null;
         };
@@ -1516,7 +1641,7 @@ export interface components {
          * @description What a link holds for ever.
          */
         SharePayload: {
-            request: components["schemas"]["RunRequest"];
+            request: components["schemas"]["RunRequest-Input"];
             /**
              * Schema Version
              * @default 1

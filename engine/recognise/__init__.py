@@ -1,0 +1,1 @@
+"""Reads CuPy's kernels out of pasted Python: parsed, never executed."""
