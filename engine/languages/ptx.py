@@ -26,7 +26,13 @@ _TARGET = re.compile(r"sm_(\d+)([af]?)$")
 _QUOTED = re.compile(r"'([^']+)'")
 _UNRESOLVED = re.compile(r"Unresolved extern (?:function|variable) '(?P<name>[^']+)'")
 # What an option does before there is PTX, so that nothing is left for it to do here.
-_MEANINGLESS = {"standard": "a C++ standard", "fast_math": "fast math", "fmad": "fmad", "defines": "macros"}
+_MEANINGLESS = {
+    "standard": "a C++ standard",
+    "fast_math": "fast math",
+    "fmad": "fmad",
+    "defines": "macros",
+    "default_device": "a default execution space",
+}
 
 
 class Ptx:
