@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulator.analysis.cfg import Graph
 from emulator.analysis.flat import FlatKernel
@@ -11,6 +11,7 @@ from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import CARRY, definitions, destination_count, registers_of
 from emulator.analysis.rules import REGISTER_TYPES, evaluate
 from emulator.analysis.shapes import AbstractScalars, Shape, affine, join, uniform, varying
+from emulator.analysis.spans import Span, analyse_spans, special_span
 from emulator.analysis.waiting import Waiting, analyse_waiting, waiting_anywhere
 from emulator.isa.form import LLVM_TYPES
 from emulator.isa.special import SPECIAL_REGISTERS
@@ -39,6 +40,7 @@ class Classes:
     divergent: set[int]
     waiting: Waiting
     blend: dict[int, set[str]]
+    spans: dict[str, Span]
 
 
 def register_type(flat: FlatKernel, name: str) -> str:
@@ -78,6 +80,7 @@ class Classifier:
         self.shapes: dict[str, Shape] = {}
         self.forced: set[str] = set()
         self.scalars = AbstractScalars()
+        self.spans = analyse_spans(flat, graph, gang)
         self._defined: set[str] = set().union(*liveness.defined.values())
 
     def run(self) -> Classes:
@@ -92,7 +95,7 @@ class Classifier:
             if not fresh:
                 for name in self.flat.registers:
                     self.shapes.setdefault(name, uniform(register_type(self.flat, name)))
-                return Classes(self.shapes, divergent, waiting, blend)
+                return Classes(self.shapes, divergent, waiting, blend, self.spans)
             self.forced |= fresh
             for name in self.forced:
                 self.shapes[name] = varying(register_type(self.flat, name))
@@ -147,6 +150,7 @@ class Classifier:
             result = evaluate(instruction, self.read, self.scalars)
         if result is None:
             result = self._generic(instruction, sources, type)
+        result = replace(result, span=None)
         if result.type != type or (type == "i1" and result.kind not in ("uniform", "varying")):
             result = Shape("uniform" if result.kind == "uniform" else "varying", type)
         guard = instruction.guard
@@ -193,8 +197,8 @@ class Classifier:
     def read(self, operand: Operand, type: str) -> Shape:
         if isinstance(operand, RegisterOperand):
             if operand.name in self.flat.registers:
-                return self._shape(operand.name)
-            return special_shape(operand.name, self.gang)
+                return replace(self._shape(operand.name), span=self.spans.get(operand.name))
+            return replace(special_shape(operand.name, self.gang), span=special_span(operand.name, self.gang))
         if isinstance(operand, ImmediateOperand):
             return uniform(type, operand.value) if operand.float_bits is None else uniform(type)
         if isinstance(operand, SymbolOperand):

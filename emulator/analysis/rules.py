@@ -68,7 +68,7 @@ def _multiply(instruction: Instruction, type: str, signed: bool, read: Read, sca
     if "varying" in (a.kind, b.kind):
         return None
     if "wide" in instruction.modifiers:
-        result = _multiply_wide(a, b, type, signed)
+        result = _multiply_wide(a, b, type, signed, scalars)
         wide_type = "i64"
     elif "lo" in instruction.modifiers:
         result = shapes.multiply(a, b, scalars)
@@ -81,7 +81,7 @@ def _multiply(instruction: Instruction, type: str, signed: bool, read: Read, sca
     return None if addend.kind == "varying" else shapes.add(result, addend, scalars)
 
 
-def _multiply_wide(a: Shape, b: Shape, type: str, signed: bool) -> Shape | None:
+def _multiply_wide(a: Shape, b: Shape, type: str, signed: bool, scalars: Scalars) -> Shape | None:
     if a.kind == "uniform":
         a, b = b, a
     factor = b.constant
@@ -92,7 +92,7 @@ def _multiply_wide(a: Shape, b: Shape, type: str, signed: bool) -> Shape | None:
     if a.constant is not None:
         value = a.constant if signed else a.constant & 0xFFFFFFFF
         return uniform("i64", wrap(value * factor, 64))
-    return shapes.widen(a, signed, factor)
+    return shapes.widen(a, signed, scalars, factor)
 
 
 def _shift_left(instruction: Instruction, type: str, signed: bool, read: Read, scalars: Scalars) -> Shape | None:
@@ -139,7 +139,7 @@ def _convert(instruction: Instruction, type: str, signed: bool, read: Read, scal
     if target == "i64":
         if value.constant is not None:
             return uniform("i64", value.constant if signed else value.constant & 0xFFFFFFFF)
-        return shapes.widen(value, signed)
+        return shapes.widen(value, signed, scalars)
     if value.constant is not None:
         return uniform("i32", wrap(value.constant, 32))
     return shapes.narrow(value, scalars)

@@ -2,8 +2,9 @@
 
 A *uniform* value is one scalar. An *affine* value of 32 bits is `base + pattern[lane] + step·axis[lane]` (modulo
 2³²) with scalars base and step and constant patterns; tid.x is one. A *wide* value of 64 bits is
-`extend(affine)·scale + rest`: the sign or zero extension is kept symbolic, because the 32-bit sum may wrap, and the
-place that uses the value as an address checks that it does not. Everything else is *varying*, a vector.
+`extend(affine)·scale + rest + extra[lane]`: the sign or zero extension is kept symbolic, because the 32-bit sum may
+wrap, and the place that uses the value as an address checks that it does not. Where its span shows that it cannot, the
+value is *plain*, `rest + extra[lane]` alone, and two such values can be added. Everything else is *varying*, a vector.
 
 The same functions serve the analysis, where scalars are ints or UNKNOWN, and the lowering, where they are ints or
 LLVM operands: both can never disagree about what stays symbolic.
@@ -32,6 +33,7 @@ class Scalars(Protocol):
     def and_(self, a: Scalar, b: Scalar, bits: int) -> Scalar: ...
     def shift_right(self, a: Scalar, count: int, signed: bool, bits: int) -> Scalar: ...
     def truncate(self, a: Scalar) -> Scalar: ...
+    def extend(self, a: Scalar, signed: bool) -> Scalar: ...
 
 
 def wrap(value: int, bits: int) -> int:
@@ -69,6 +71,11 @@ class AbstractScalars:
     def truncate(self, a: Scalar) -> Scalar:
         return wrap(a, 32) if isinstance(a, int) else UNKNOWN
 
+    def extend(self, a: Scalar, signed: bool) -> Scalar:
+        if not isinstance(a, int):
+            return UNKNOWN
+        return a if signed else a & 0xFFFFFFFF
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -84,6 +91,14 @@ class Shape:
     signed: bool = False
     scale: int = 1
     rest: Scalar = 0
+    extra: Pattern = ()
+    span: tuple[int, int] | None = None
+    """Bounds of a 32-bit value over all lanes, where they are known; no part of the value."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Of a wide value, whether the extended part is 0."""
+        return self.base == 0 and self.axis is None and not any(self.pattern)
 
     @property
     def constant(self) -> int | None:
@@ -115,7 +130,7 @@ def affine(
 
 def _frame(shape: Shape) -> tuple[object, ...]:
     """What must be equal for two values to share storage."""
-    return shape.kind, shape.type, shape.pattern, shape.axis, shape.signed, shape.scale
+    return shape.kind, shape.type, shape.pattern, shape.axis, shape.signed, shape.scale, shape.extra
 
 
 def join(a: Shape | None, b: Shape | None) -> Shape | None:
@@ -147,6 +162,8 @@ def add(a: Shape, b: Shape, scalars: Scalars, sign: int = 1) -> Shape | None:
         return replace(a, rest=combine(a.rest, b.base, 64))
     if b.kind == "wide" and a.kind == "uniform" and sign == 1:
         return replace(b, rest=scalars.add(b.rest, a.base, 64))
+    if a.kind == b.kind == "wide":
+        return _add_wide(a, b, scalars, sign)
     if "affine" not in (a.kind, b.kind) or not {a.kind, b.kind} <= {"uniform", "affine"} or a.type != "i32":
         return None
     width = len(a.pattern or b.pattern)
@@ -157,6 +174,31 @@ def add(a: Shape, b: Shape, scalars: Scalars, sign: int = 1) -> Shape | None:
     base = combine(a.base, b.base, 32)
     pattern = tuple(x + sign * y for x, y in zip(pa, pb, strict=True))
     return affine(base, pattern, min(a.align, b.align), scalars, step, a.axis or b.axis)
+
+
+def _add_wide(a: Shape, b: Shape, scalars: Scalars, sign: int) -> Shape | None:
+    """a + sign·b where one of them is plain."""
+    kept = a
+    if not b.is_plain:
+        if not a.is_plain or sign != 1:
+            return None
+        kept = b
+    rest = scalars.add(a.rest, b.rest, 64) if sign == 1 else scalars.subtract(a.rest, b.rest, 64)
+    extra = tuple(x + sign * y for x, y in zip(_extra(a), _extra(b), strict=True))
+    return _settled(replace(kept, rest=rest, extra=extra), scalars)
+
+
+def _extra(shape: Shape) -> Pattern:
+    return shape.extra or _zeros(shape)
+
+
+def _settled(shape: Shape, scalars: Scalars) -> Shape:
+    """A wide value in normal form: no extra of zeros, and uniform where lanes agree."""
+    if not any(shape.extra):
+        shape = replace(shape, extra=())
+    if shape.is_plain and len(set(shape.extra)) <= 1:
+        return uniform("i64", scalars.add(shape.rest, _extra(shape)[0], 64))
+    return shape
 
 
 def multiply(a: Shape, b: Shape, scalars: Scalars) -> Shape | None:
@@ -172,7 +214,9 @@ def multiply(a: Shape, b: Shape, scalars: Scalars) -> Shape | None:
     if a.kind == "wide":
         if factor is None or abs(a.scale * factor) >= _LARGEST_SCALE or factor == 0:
             return None
-        return replace(a, scale=a.scale * factor, rest=scalars.multiply(a.rest, factor, 64))
+        scale = 1 if a.is_plain else a.scale * factor
+        extra = tuple(p * factor for p in a.extra)
+        return replace(a, scale=scale, rest=scalars.multiply(a.rest, factor, 64), extra=extra)
     if a.kind != "affine" or a.type != "i32":
         return None
     align = min(31, a.align + b.align)
@@ -227,11 +271,22 @@ def shift_right(a: Shape, count: int, signed: bool, scalars: Scalars) -> Shape |
     return affine(base, tuple(p >> count for p in a.pattern), a.align - count, scalars)
 
 
-def widen(a: Shape, signed: bool, scale: int = 1) -> Shape | None:
+def widen(a: Shape, signed: bool, scalars: Scalars, scale: int = 1) -> Shape | None:
     """extend(a)·scale of 64 bits, from an affine value."""
     if a.kind != "affine" or not 0 < abs(scale) < _LARGEST_SCALE:
         return None
-    return replace(a, kind="wide", type="i64", signed=signed, scale=scale, rest=0)
+    if _extends_exactly(a, signed):
+        rest = scalars.multiply(scalars.extend(a.base, True), scale, 64)
+        extra = tuple(p * scale for p in a.pattern)
+        return _settled(Shape("wide", "i64", 0, 31, _zeros(a), rest=rest, extra=extra), scalars)
+    return replace(a, kind="wide", type="i64", signed=signed, scale=scale, rest=0, span=None)
+
+
+def _extends_exactly(a: Shape, signed: bool) -> bool:
+    """Whether extend(base + pattern) is extend(base) + pattern in every lane."""
+    if a.span is None or a.axis is not None or (not signed and a.span[0] < 0):
+        return False
+    return a.span[0] - max(a.pattern) >= -(1 << 31) and a.span[1] - min(a.pattern) < 1 << 31
 
 
 def narrow(a: Shape, scalars: Scalars) -> Shape | None:
@@ -240,4 +295,5 @@ def narrow(a: Shape, scalars: Scalars) -> Shape | None:
         return None
     base = scalars.add(scalars.multiply(a.base, a.scale, 32), scalars.truncate(a.rest), 32)
     step = scalars.multiply(a.step, a.scale, 32)
-    return affine(base, tuple(p * a.scale for p in a.pattern), 0, scalars, step, a.axis)
+    pattern = tuple(p * a.scale + e for p, e in zip(a.pattern, _extra(a), strict=True))
+    return affine(base, pattern, 0, scalars, step, a.axis)

@@ -57,7 +57,8 @@ class Addresses:
         base = self.scalars.multiply(self.scalars.extend(shape.base, signed), shape.scale, 64)
         base = self.scalars.add(base, shape.rest, 64)
         step = self.scalars.multiply(self.scalars.extend(shape.step, True), shape.scale, 64)
-        offsets = tuple(p * shape.scale for p in shape.pattern)
+        extra = shape.extra or (0,) * len(shape.pattern)
+        offsets = tuple(p * shape.scale + e for p, e in zip(shape.pattern, extra, strict=True))
         return Layout(base, offsets, step, shape.axis)
 
     def no_wrap(self, shape: Shape) -> list[str]:

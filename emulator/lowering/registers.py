@@ -9,6 +9,7 @@ from emulator.analysis.classify import Classes, register_type, symbol_value
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.shapes import UNKNOWN, Scalar, Shape, uniform, varying
+from emulator.analysis.spans import special_span
 from emulator.isa.builder import BITS, FLOATS
 from emulator.isa.lanes import Value
 from emulator.lowering.emitter import Emitter, IrScalars
@@ -70,14 +71,14 @@ class RegisterFile:
                 part: self.emitter.put(f"load {type}, ptr {pointer}") for part, (pointer, type) in self.slots(name)
             }
             self.current[name] = _with(shape, loaded)
-        return self.current[name]
+        return replace(self.current[name], span=self.classes.spans.get(name))
 
     def read_operand(self, operand: Operand, type: str) -> Shape:
         """The value of an operand in whatever type its register has; immediates take the type asked for."""
         if isinstance(operand, RegisterOperand):
             if operand.name in self.flat.registers or operand.name == "%cc":
                 return self.read(operand.name)
-            return self.special.read(operand.name)
+            return replace(self.special.read(operand.name), span=special_span(operand.name, self.gang))
         if isinstance(operand, ImmediateOperand):
             return self._immediate(operand, type)
         if isinstance(operand, SymbolOperand):
@@ -121,6 +122,12 @@ class RegisterFile:
         if shape.kind == "uniform":
             return self.emitter.lanes.splat(self.value(shape))
         lanes = self.emitter.lanes
+        rest = Value(str(shape.rest), "i64", 0)
+        if shape.extra:
+            moved = lanes.lane_constants("i64", shape.extra)
+            rest = moved if shape.rest == 0 else lanes.binary("add", rest, moved)
+            if shape.is_plain:
+                return rest
         total = lanes.lane_constants("i32", shape.pattern)
         if shape.base != 0:
             total = lanes.binary("add", Value(str(shape.base), "i32", 0), total)
@@ -132,7 +139,7 @@ class RegisterFile:
         wide = lanes.cast(total, "sext" if shape.signed else "zext", "i64")
         if shape.scale != 1:
             wide = lanes.binary("mul", wide, lanes.const("i64", shape.scale))
-        return wide if shape.rest == 0 else lanes.binary("add", wide, Value(str(shape.rest), "i64", 0))
+        return wide if shape.rest == 0 and not shape.extra else lanes.binary("add", wide, rest)
 
     def shape_of(self, value: Value) -> Shape:
         if value.lanes:
@@ -193,7 +200,7 @@ class RegisterFile:
                     new = self.emitter.put(f"select {mask}, {type} {new}, {type} {old}")
                 self.emitter.emit(f"store {type} {new}, ptr {pointer}")
                 continue
-            if shape.kind != target.kind:
+            if (shape.kind, shape.extra) != (target.kind, target.extra):
                 raise AssertionError(f"{name}: {shape} does not fit {target}")
             for part, (pointer, type) in self.slots(name):
                 self.emitter.emit(f"store {type} {self._scalar_text(getattr(shape, part), type)}, ptr {pointer}")

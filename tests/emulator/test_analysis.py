@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,7 +62,8 @@ def lanes_of(shape: Shape) -> list[int]:
     if shape.kind == "affine":
         return narrow
     extended = [v if shape.signed else v & 0xFFFFFFFF for v in narrow]
-    return [wrap(v * shape.scale + shape.rest, 64) for v in extended]
+    extra = shape.extra or (0,) * len(extended)
+    return [wrap(v * shape.scale + shape.rest + e, 64) for v, e in zip(extended, extra, strict=True)]
 
 
 WORDS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-40, 40))
@@ -90,11 +93,19 @@ def test_algebra_is_lane_wise(a: Shape, b: Shape, count: int, factor: int, signe
         shapes.shift_right(a, count, signed, SCALARS),
         [(p if signed else p & 0xFFFFFFFF) >> count for p in x], 32,
     )  # fmt: skip
-    wide = shapes.widen(a, signed, factor)
-    check(wide, [(p if signed else p & 0xFFFFFFFF) * factor for p in x], 64)
-    if wide is not None:
+    spans = [None, (min(x), max(x))]
+    wides = [shapes.widen(replace(a, span=span), signed, SCALARS, factor) for span in spans]
+    wides.append(shapes.widen(replace(b, span=(min(y), max(y))), signed, SCALARS, 12))
+    for wide in (item for item in wides if item is not None):
         check(shapes.narrow(wide, SCALARS), lanes_of(wide), 32)
+        check(shapes.multiply(wide, uniform("i64", factor), SCALARS), [p * factor for p in lanes_of(wide)], 64)
         check(shapes.add(wide, uniform("i64", 12345), SCALARS), [p + 12345 for p in lanes_of(wide)], 64)
+        for other in (item for item in wides if item is not None):
+            sums = list(zip(lanes_of(wide), lanes_of(other), strict=True))
+            check(shapes.add(wide, other, SCALARS), [p + q for p, q in sums], 64)
+            check(shapes.add(wide, other, SCALARS, -1), [p - q for p, q in sums], 64)
+    for wide in wides[:2]:
+        check(wide, [(p if signed else p & 0xFFFFFFFF) * factor for p in x], 64)
 
 
 @pytest.mark.parametrize("block", [(32, 1, 1), (16, 16, 1), (8, 4, 2), (24, 5, 1), (7, 1, 1), (1, 64, 1), (33, 2, 1)])
