@@ -33,7 +33,7 @@ def analyse_spans(flat: FlatKernel, graph: Graph, gang: Gang) -> dict[str, Span]
             for instruction in graph.blocks[block].instructions:
                 for name in definitions(instruction):
                     found = _result(instruction, known, gang)
-                    if found == "unset" or (name in known and known[name] is None):
+                    if isinstance(found, str) or (name in known and known[name] is None):
                         continue
                     before = known.get(name, found)
                     after = None if found is None or before is None else _hull(before, found)
