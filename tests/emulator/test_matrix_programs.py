@@ -187,6 +187,17 @@ def test_rows_at_generic_addresses() -> None:
     assert result.arrays[1].view("u2").reshape(8, 8).tolist() == given.reshape(8, 8).T.tolist()
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "size"),
+    [("floats_through", "f4", 16), ("doubles_through", "f8", 8), ("integers_through", "i4", 8)],
+)
+def test_accumulators_go_through_fragments(name: str, dtype: str, size: int) -> None:
+    given = np.arange(size * size, dtype=dtype)
+    result = run(compiled("matrix", name, (32, 1, 1)), given, np.zeros(size * size, dtype))
+    assert result.outcome.fault is None
+    assert result.arrays[1].reshape(size, size).tolist() == given.reshape(size, size).T.tolist()
+
+
 @pytest.mark.parametrize("apart", [0, 2, 32])
 def test_lanes_with_pointers_of_their_own_load_from_there(apart: int) -> None:
     """Lane l has the first element of row l / 4, columns 2·(l % 4) on."""

@@ -304,3 +304,13 @@ extern "C" __global__ void own_pointers(const __half* a, float* c, int apart) {
     wmma::load_matrix_sync(left, a + threadIdx.x * apart, 16);
     c[threadIdx.x] = (float)left.x[0];
 }
+
+// Accumulators go through a fragment: by rows in, by columns out.
+template <int M, int N, int K, class T> __device__ void through(const T* in, T* out) {
+    wmma::fragment<wmma::accumulator, M, N, K, T> sum;
+    wmma::load_matrix_sync(sum, in, N, wmma::mem_row_major);
+    wmma::store_matrix_sync(out, sum, M, wmma::mem_col_major);
+}
+extern "C" __global__ void floats_through(const float* in, float* out) { through<16, 16, 8>(in, out); }
+extern "C" __global__ void doubles_through(const double* in, double* out) { through<8, 8, 4>(in, out); }
+extern "C" __global__ void integers_through(const int* in, int* out) { through<8, 8, 32>(in, out); }
