@@ -188,8 +188,9 @@ FRAME_DISPATCHED_REGISTERS = 448
 
 # What the compiled function of a gang returns.
 DONE, SUSPENDED, STOPPED, FAULTED = 0, 1, 2, 3
-# What the scheduler of a block returns besides: nothing in it can move before another block does.
-STUCK = 4
+# What the scheduler of a block returns besides: nothing in it can move before another block does; it only went round
+# loops.
+STUCK, IDLE = 4, 5
 
 # Kinds of fault in the record.
 FAULT_KINDS = {

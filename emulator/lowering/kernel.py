@@ -9,10 +9,11 @@ from functools import partial
 
 from emulator.analysis.cfg import Block, Graph, is_block_barrier, is_warp_barrier
 from emulator.analysis.classify import Classes
-from emulator.analysis.flat import FlatKernel
+from emulator.analysis.flat import SHARED_TAG, FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import uses
+from emulator.analysis.rules import tag_of
 from emulator.instruments.instrument import Instrument, Probe
 from emulator.isa.lanes import Value
 from emulator.isa.table import lookup
@@ -222,8 +223,12 @@ class KernelLowering(ABC):
         self.control.switch_divergent(block, masks)
 
     def _aliases_shared(self) -> bool:
+        """Whether the kernel makes addresses of shared memory that are no plain offsets."""
         return any(
-            item.opcode in ("cvta", "mapa") for block in self.graph.order for item in _items(self.graph.blocks[block])
+            item.opcode == "mapa"
+            or (item.opcode == "cvta" and "to" not in item.modifiers and tag_of(item) == SHARED_TAG)
+            for block in self.graph.order
+            for item in _items(self.graph.blocks[block])
         )
 
     def _assemble(self) -> str:

@@ -121,7 +121,7 @@ none:
 }}
 """
 
-# Lets each block of a cluster run for its turn. SUSPENDED where some still live.
+# Lets each block of a cluster run for its turn. Where some still live SUSPENDED, or IDLE if all only go round loops.
 _TURN = f"""
 define internal i32 @turn(ptr %ctx, ptr %first) noinline {{
 entry:
@@ -132,6 +132,7 @@ seat:
   %rank = phi i64 [ 0, %entry ], [ %rank.next, %next ]
   %living = phi ptr [ null, %entry ], [ %living.next, %next ]
   %moved = phi i1 [ false, %entry ], [ %moved.next, %next ]
+  %busy = phi i1 [ false, %entry ], [ %busy.next, %next ]
   %offset = mul i64 %rank, %stride
   %tls = getelementptr i8, ptr %first, i64 %offset
 {_field("state", "%tls", abi.WORKER_STATE, "i32")}
@@ -143,18 +144,22 @@ go:
 {_field("bz", "%tls", abi.WORKER_BLOCK_INDEX + 8, "i32")}
   %rc = call i32 @rounds(ptr %ctx, ptr %tls, i32 {ROUNDS}, i32 %bx, i32 %by, i32 %bz)
   switch i32 %rc, label %leave [ i32 {abi.DONE}, label %ended i32 {abi.SUSPENDED}, label %next
-                                 i32 {abi.STUCK}, label %next ]
+                                 i32 {abi.STUCK}, label %next i32 {abi.IDLE}, label %next ]
 ended:
   store i32 0, ptr %state.p
   br label %next
 leave:
   ret i32 %rc
 next:
-  %code = phi i32 [ {abi.STUCK}, %seat ], [ {abi.DONE}, %ended ], [ %rc, %go ], [ %rc, %go ]
-  %lives = phi i1 [ false, %seat ], [ false, %ended ], [ true, %go ], [ true, %go ]
+  %code = phi i32 [ {abi.STUCK}, %seat ], [ {abi.DONE}, %ended ], [ %rc, %go ], [ %rc, %go ], [ %rc, %go ]
+  %lives = phi i1 [ false, %seat ], [ false, %ended ], [ true, %go ], [ true, %go ], [ true, %go ]
   %living.next = select i1 %lives, ptr %tls, ptr %living
   %did = icmp ne i32 %code, {abi.STUCK}
   %moved.next = or i1 %moved, %did
+  %loops = icmp eq i32 %code, {abi.IDLE}
+  %other = xor i1 %loops, true
+  %came = and i1 %did, %other
+  %busy.next = or i1 %busy, %came
   %rank.next = add i64 %rank, 1
   %more = icmp ult i64 %rank.next, %size
   br i1 %more, label %seat, label %end
@@ -166,7 +171,9 @@ meet:
   %happened = or i1 %opened, %moved.next
   br i1 %happened, label %alive, label %deadlock
 alive:
-  ret i32 {abi.SUSPENDED}
+  %worked = or i1 %opened, %busy.next
+  %why = select i1 %worked, i32 {abi.SUSPENDED}, i32 {abi.IDLE}
+  ret i32 %why
 deadlock:
   call void @fault(ptr %ctx, ptr %living.next, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)
   ret i32 {abi.FAULTED}
@@ -295,6 +302,7 @@ cluster:
   %c = phi i64 [ 0, %pass ], [ %c.next, %cluster.next ]
   %living = phi i1 [ false, %pass ], [ %living.next, %cluster.next ]
   %fruit = phi i1 [ false, %pass ], [ %fruit.next, %cluster.next ]
+  %work = phi i1 [ false, %pass ], [ %work.next, %cluster.next ]
   %offset = mul i64 %c, %cluster.bytes
   %first = getelementptr i8, ptr %worker, i64 %offset
 {_field("taken", "%first", abi.WORKER_TAKEN, "i32")}
@@ -302,15 +310,19 @@ cluster:
   br i1 %empty, label %cluster.next, label %go
 go:
   %rc = call i32 @turn(ptr %ctx, ptr %first)
-  switch i32 %rc, label %leave [ i32 {abi.DONE}, label %ended i32 {abi.SUSPENDED}, label %cluster.next ]
+  switch i32 %rc, label %leave [ i32 {abi.DONE}, label %ended i32 {abi.SUSPENDED}, label %cluster.next
+                                 i32 {abi.IDLE}, label %cluster.next ]
 ended:
   %another = call i1 @take(ptr %ctx, ptr %worker, ptr %first)
   br label %cluster.next
 leave:
   ret i32 %rc
 cluster.next:
-  %lives = phi i1 [ false, %cluster ], [ %another, %ended ], [ true, %go ]
-  %fruitful = phi i1 [ false, %cluster ], [ true, %ended ], [ false, %go ]
+  %lives = phi i1 [ false, %cluster ], [ %another, %ended ], [ true, %go ], [ true, %go ]
+  %fruitful = phi i1 [ false, %cluster ], [ true, %ended ], [ false, %go ], [ false, %go ]
+  %code = phi i32 [ {abi.IDLE}, %cluster ], [ {abi.DONE}, %ended ], [ %rc, %go ], [ %rc, %go ]
+  %works = icmp ne i32 %code, {abi.IDLE}
+  %work.next = or i1 %work, %works
   %living.next = or i1 %living, %lives
   %fruit.next = or i1 %fruit, %fruitful
   %c.next = add i64 %c, 1
@@ -321,7 +333,13 @@ judge:
 check:
   %flag = load volatile i32, ptr %ctx
   %quiet = icmp eq i32 %flag, 0
-  br i1 %quiet, label %pass.end, label %stopped
+  br i1 %quiet, label %rest, label %stopped
+rest:
+  br i1 %work.next, label %pass.end, label %give.way
+give.way:
+  ; all blocks here wait, perhaps for those of another OS thread
+  call i32 @sched_yield()
+  br label %pass.end
 pass.end:
   %idle.more = add i32 %idle, 1
   %idle.next = select i1 %fruit.next, i32 0, i32 %idle.more
@@ -335,6 +353,7 @@ stopped:
   ret i32 {abi.STOPPED}
 }}
 declare i64 @llvm.umax.i64(i64, i64)
+declare i32 @sched_yield()
 """
 
 RESIDENCY = _TAKE + _BARRIER + _TURN + _RUN

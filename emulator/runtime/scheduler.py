@@ -33,6 +33,11 @@ entry:
 {field("locals", "%tls", abi.WORKER_LOCAL, "ptr")}
   %gang.local = mul i64 %local.bytes, {_WIDTH}
   %suspends = icmp ne i64 %frame.bytes, 0
+  ; without frames and checks a block has nothing to begin with
+{field("found", "%ctx", abi.CONTEXT_FOUND, "ptr")}
+  %unchecked = icmp eq ptr %found, null
+  %frameless = xor i1 %suspends, true
+  %plain = and i1 %frameless, %unchecked
   %next.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_NEXT_BLOCK}
   %block.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BLOCK}
   %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
@@ -52,7 +57,11 @@ block:
   br i1 %quiet, label %block.start, label %stopped
 block.start:
   store i64 %i, ptr %block.p
+  br i1 %plain, label %block.index, label %block.begin
+block.begin:
   call void @begin_block(ptr %ctx, ptr %tls)
+  br label %block.index
+block.index:
   %i32 = trunc i64 %i to i32
   %bx = urem i32 %i32, %gx
   %row = udiv i32 %i32, %gx
@@ -60,7 +69,7 @@ block.start:
   %bz = udiv i32 %row, %gy
   br i1 %suspends, label %scheduled, label %gang
 gang:
-  %g = phi i64 [ 0, %block.start ], [ %g.next, %gang.done ]
+  %g = phi i64 [ 0, %block.index ], [ %g.next, %gang.done ]
   %w = trunc i64 %g to i32
   store i32 %w, ptr %gang.p
   %local.offset = mul i64 %g, %gang.local
@@ -152,6 +161,7 @@ entry:
   %gang.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}
   %used.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_BARRIERS}
   %arrivals = getelementptr i8, ptr %tls, i64 {abi.WORKER_ARRIVALS}
+  %alone = icmp eq i32 %most, 0
   br label %round
 round:
   %turn = phi i32 [ 1, %entry ], [ %turn.next, %check.stop ]
@@ -192,7 +202,9 @@ go:
   br i1 %bad, label %broken, label %ran
 ran:
   %ended = icmp eq i32 %rc, {abi.DONE}
-  br i1 %ended, label %mark, label %judge.gang
+  br i1 %ended, label %mark, label %paused
+paused:
+  br i1 %alone, label %gang.next, label %judge.gang
 judge.gang:
   %j.alive = load i32, ptr %f.alive.p
   %j.waiting = load <16 x i32>, ptr %f.waiting.p, align 4
@@ -216,9 +228,9 @@ skip:
 wait:
   br label %gang.next
 gang.next:
-  %comes = phi i32 [ %j.came, %judge.gang ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
-  %did = phi i32 [ 1, %judge.gang ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
-  %lives = phi i32 [ 1, %judge.gang ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
+  %comes = phi i32 [ %j.came, %judge.gang ], [ 1, %paused ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %did = phi i32 [ 1, %judge.gang ], [ 1, %paused ], [ 1, %mark ], [ 0, %skip ], [ 0, %wait ]
+  %lives = phi i32 [ 1, %judge.gang ], [ 1, %paused ], [ 0, %mark ], [ 0, %skip ], [ 1, %wait ]
   %moved.next = or i32 %moved, %did
   %came.next = or i32 %came, %comes
   %alive.next = or i32 %alive, %lives
@@ -312,7 +324,6 @@ barrier.next:
 verdict:
   %happened = or i32 %moved.next, %released
   %stuck = icmp eq i32 %happened, 0
-  %alone = icmp eq i32 %most, 0
   br i1 %stuck, label %nothing, label %something
 something:
   br i1 %alone, label %spinning, label %check.stop
@@ -342,7 +353,8 @@ check.stop:
   %leaves = select i1 %quiet, i1 %gives, i1 true
   br i1 %leaves, label %leave, label %round
 leave:
-  %why = select i1 %quiet, i32 {abi.SUSPENDED}, i32 {abi.STOPPED}
+  %busy = select i1 %fruitless, i32 {abi.IDLE}, i32 {abi.SUSPENDED}
+  %why = select i1 %quiet, i32 %busy, i32 {abi.STOPPED}
   ret i32 %why
 deadlock:
   call void @fault(ptr %ctx, ptr %tls, i32 {abi.ILLEGAL_BARRIER}, i32 -1, i32 1)

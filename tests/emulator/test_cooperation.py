@@ -24,7 +24,7 @@ def start(
     """The outcome, and the array arguments afterwards by position (empty for numbers)."""
     entry = compile_entry(module("cooperation"), case.entry, case.block, Options(instruments=instruments))
     entry = CompiledEntry.from_bytes(entry.to_bytes())
-    memory = Memory(1 << 22)
+    memory = Memory(1 << 23)
     raw: list[bytes] = []
     arrays: list[np.ndarray[Any, Any]] = []
     for position, argument in enumerate(case.arguments):
