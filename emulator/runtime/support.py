@@ -11,6 +11,7 @@ from emulator.runtime.idleness import IDLENESS
 from emulator.runtime.mbarriers import MBARRIER_SYMBOLS, MBARRIERS
 from emulator.runtime.meetings import MEETINGS
 from emulator.runtime.residency import RESIDENCY
+from emulator.runtime.run_to_end import RUN_TO_END
 from emulator.runtime.scheduler import SCHEDULER, field
 
 _WIDTH = 32
@@ -391,6 +392,7 @@ def support_ir() -> str:
         IDLENESS,
         MEETINGS,
         SCHEDULER,
+        RUN_TO_END,
         RESIDENCY,
         _DECLARATIONS,
     ))  # fmt: skip
