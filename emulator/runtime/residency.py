@@ -10,15 +10,12 @@ that no other does before a seat is free, is what the hardware guarantees of res
 from __future__ import annotations
 
 from emulator.lowering import abi
+from emulator.runtime.scheduler import field
 
 ROUNDS = 32
 """Rounds of a block's gangs at one turn, at most."""
 _PATIENCE = 2  # passes in which no cluster ended, before more begin
 _RUNNING = 1
-
-
-def _field(name: str, base: str, offset: int, type: str) -> str:
-    return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
 
 
 def _put(base: str, name: str, offset: int, type: str, value: str) -> str:
@@ -28,14 +25,14 @@ def _put(base: str, name: str, offset: int, type: str, value: str) -> str:
 def _moved(name: str, offset: int) -> str:
     """A pointer of the thread's first seat, for another seat."""
     return (
-        f"{_field(f'first.{name}', '%worker', offset, 'ptr')}\n"
+        f"{field(f'first.{name}', '%worker', offset, 'ptr')}\n"
         f"  %own.{name} = getelementptr i8, ptr %first.{name}, i64 %distance\n"
         f"{_put('%tls', name, offset, 'ptr', f'%own.{name}')}"
     )
 
 
 def _shared_pointer(name: str, offset: int) -> str:
-    return f"{_field(f'first.{name}', '%worker', offset, 'ptr')}\n{_put('%tls', name, offset, 'ptr', f'%first.{name}')}"
+    return f"{field(f'first.{name}', '%worker', offset, 'ptr')}\n{_put('%tls', name, offset, 'ptr', f'%first.{name}')}"
 
 
 def _axis(axis: str, index: int) -> str:
@@ -50,14 +47,14 @@ def _axis(axis: str, index: int) -> str:
 _TAKE = f"""
 define internal i1 @take(ptr %ctx, ptr %worker, ptr %first) noinline {{
 entry:
-{_field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
-{_field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
-{_field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
-{_field("extent.x", "%ctx", abi.CONTEXT_CLUSTER, "i32")}
-{_field("extent.y", "%ctx", abi.CONTEXT_CLUSTER + 4, "i32")}
-{_field("extent.z", "%ctx", abi.CONTEXT_CLUSTER + 8, "i32")}
-{_field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
-{_field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
+{field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
+{field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("extent.x", "%ctx", abi.CONTEXT_CLUSTER, "i32")}
+{field("extent.y", "%ctx", abi.CONTEXT_CLUSTER + 4, "i32")}
+{field("extent.z", "%ctx", abi.CONTEXT_CLUSTER + 8, "i32")}
+{field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
+{field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
   %next.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_NEXT_BLOCK}
   %number = atomicrmw add ptr %next.p, i64 %size monotonic
   %over = icmp uge i64 %number, %blocks
@@ -108,7 +105,7 @@ seat:
 {_put("%tls", "rank", abi.WORKER_RANK, "i32", "%rank32")}
 {_put("%tls", "state", abi.WORKER_STATE, "i32", str(_RUNNING))}
   call void @begin_block(ptr %ctx, ptr %tls)
-{_field("begun", "%first", abi.WORKER_FIRST_EPOCH, "i32")}
+{field("begun", "%first", abi.WORKER_FIRST_EPOCH, "i32")}
 {_put("%tls", "met", abi.WORKER_CLUSTER_EPOCH, "i32", "%begun")}
 {_put("%tls", "start", abi.WORKER_FIRST_EPOCH, "i32", "%begun")}
   %rank.next = add i64 %rank, 1
@@ -125,8 +122,8 @@ none:
 _TURN = f"""
 define internal i32 @turn(ptr %ctx, ptr %first) noinline {{
 entry:
-{_field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
-{_field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
   br label %seat
 seat:
   %rank = phi i64 [ 0, %entry ], [ %rank.next, %next ]
@@ -135,13 +132,13 @@ seat:
   %busy = phi i1 [ false, %entry ], [ %busy.next, %next ]
   %offset = mul i64 %rank, %stride
   %tls = getelementptr i8, ptr %first, i64 %offset
-{_field("state", "%tls", abi.WORKER_STATE, "i32")}
+{field("state", "%tls", abi.WORKER_STATE, "i32")}
   %runs = icmp eq i32 %state, {_RUNNING}
   br i1 %runs, label %go, label %next
 go:
-{_field("bx", "%tls", abi.WORKER_BLOCK_INDEX, "i32")}
-{_field("by", "%tls", abi.WORKER_BLOCK_INDEX + 4, "i32")}
-{_field("bz", "%tls", abi.WORKER_BLOCK_INDEX + 8, "i32")}
+{field("bx", "%tls", abi.WORKER_BLOCK_INDEX, "i32")}
+{field("by", "%tls", abi.WORKER_BLOCK_INDEX + 4, "i32")}
+{field("bz", "%tls", abi.WORKER_BLOCK_INDEX + 8, "i32")}
   %rc = call i32 @rounds(ptr %ctx, ptr %tls, i32 {ROUNDS}, i32 %bx, i32 %by, i32 %bz)
   switch i32 %rc, label %leave [ i32 {abi.DONE}, label %ended i32 {abi.SUSPENDED}, label %next
                                  i32 {abi.STUCK}, label %next i32 {abi.IDLE}, label %next ]
@@ -186,11 +183,11 @@ done:
 _BARRIER = f"""
 define internal i1 @open_cluster_barrier(ptr %ctx, ptr %first) noinline {{
 entry:
-{_field("clustered", "%ctx", abi.CONTEXT_CLUSTERED, "i32")}
-{_field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
-{_field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
-{_field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
-{_field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
+{field("clustered", "%ctx", abi.CONTEXT_CLUSTERED, "i32")}
+{field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
   %concerned = icmp ne i32 %clustered, 0
   br i1 %concerned, label %seat, label %closed
 seat:
@@ -199,7 +196,7 @@ seat:
   %present = phi i32 [ 0, %entry ], [ %present.next, %seat.next ]
   %offset = mul i64 %rank, %stride
   %tls = getelementptr i8, ptr %first, i64 %offset
-{_field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
+{field("frames", "%tls", abi.WORKER_FRAMES, "ptr")}
   br label %gang
 gang:
   %g = phi i64 [ 0, %seat ], [ %g.next, %gang ]
@@ -207,8 +204,8 @@ gang:
   %here = phi i32 [ %present, %seat ], [ %present.next, %gang ]
   %frame.offset = mul i64 %g, %frame.bytes
   %frame = getelementptr i8, ptr %frames, i64 %frame.offset
-{_field("alive", "%frame", abi.FRAME_ALIVE, "i32")}
-{_field("arrived", "%frame", abi.FRAME_CLUSTER_ARRIVED, "i32")}
+{field("alive", "%frame", abi.FRAME_ALIVE, "i32")}
+{field("arrived", "%frame", abi.FRAME_CLUSTER_ARRIVED, "i32")}
   %arrived.not = xor i32 %arrived, -1
   %late = and i32 %alive, %arrived.not
   %absent.next = or i32 %missing, %late
@@ -231,12 +228,12 @@ free.seat:
   %r.offset = mul i64 %r, %stride
   %r.tls = getelementptr i8, ptr %first, i64 %r.offset
   call void @pass_epoch(ptr %r.tls)
-{_field("r.epoch", "%r.tls", abi.WORKER_EPOCH, "i32")}
+{field("r.epoch", "%r.tls", abi.WORKER_EPOCH, "i32")}
   ; all blocks of the cluster have met since the first of their new epochs
   %is.first = icmp eq i64 %r, 0
   %met.next = select i1 %is.first, i32 %r.epoch, i32 %met
 {_put("%r.tls", "met", abi.WORKER_CLUSTER_EPOCH, "i32", "%met.next")}
-{_field("r.frames", "%r.tls", abi.WORKER_FRAMES, "ptr")}
+{field("r.frames", "%r.tls", abi.WORKER_FRAMES, "ptr")}
   br label %free
 free:
   %f = phi i64 [ 0, %free.seat ], [ %f.next, %free ]
@@ -261,9 +258,9 @@ closed:
 _RUN = f"""
 define i32 @run_resident(ptr %ctx, ptr %worker) {{
 entry:
-{_field("seats", "%worker", abi.WORKER_SEATS, "i64")}
-{_field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
-{_field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
+{field("seats", "%worker", abi.WORKER_SEATS, "i64")}
+{field("size", "%ctx", abi.CONTEXT_CLUSTER_BLOCKS, "i64")}
+{field("stride", "%ctx", abi.CONTEXT_SEAT_BYTES, "i64")}
   %room = udiv i64 %seats, %size
   %cluster.bytes = mul i64 %size, %stride
   br label %grow
@@ -305,7 +302,7 @@ cluster:
   %work = phi i1 [ false, %pass ], [ %work.next, %cluster.next ]
   %offset = mul i64 %c, %cluster.bytes
   %first = getelementptr i8, ptr %worker, i64 %offset
-{_field("taken", "%first", abi.WORKER_TAKEN, "i32")}
+{field("taken", "%first", abi.WORKER_TAKEN, "i32")}
   %empty = icmp eq i32 %taken, 0
   br i1 %empty, label %cluster.next, label %go
 go:

@@ -66,11 +66,13 @@ def request(bench: Bench, text: str, steps: list[Any], *buffers: dict[str, Any],
     return RunRequest.model_validate_json(json.dumps(values))
 
 
-def launch(*arguments: str, grid: int = 1, block: int = 32, shared: int = 0, entry: str = "") -> dict[str, Any]:
+def launch(
+    *arguments: str, grid: int = 1, block: int = 32, shared: int = 0, entry: str = "", **config: Any
+) -> dict[str, Any]:
     return {
         "kind": "launch",
         "entry": entry,
-        "config": {"grid": [grid], "block": [block], "dynamic_shared_bytes": shared},
+        "config": {"grid": [grid], "block": [block], "dynamic_shared_bytes": shared, **config},
         "arguments": [{"kind": "buffer", "buffer": name} for name in arguments],
     }
 
@@ -330,3 +332,46 @@ def test_a_film_of_a_defect_keeps_the_frames_before_it(bench: Bench) -> None:
     assert end.verdict == "error"
     assert [frame.round for frame in result.film] == [0, 1, 2]
     assert result.buffers == ()
+
+
+TOGETHER = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void whole(int *a) {
+  a[blockIdx.x] = blockIdx.x;
+  cg::this_grid().sync();
+  if (threadIdx.x == 0) a[gridDim.x + blockIdx.x] = a[(blockIdx.x + 1) % gridDim.x] + 10;
+}
+__global__ void clustered(int *a) {
+  __shared__ int mine;
+  cg::cluster_group cluster = cg::this_cluster();
+  if (threadIdx.x == 0) mine = 100 * blockIdx.x;
+  cluster.sync();
+  int other = (cluster.block_rank() + 1) % cluster.num_blocks();
+  if (threadIdx.x == 0) a[blockIdx.x] = *cluster.map_shared_rank(&mine, other) + cluster.block_rank();
+  cluster.sync();
+}
+__global__ void __cluster_dims__(2) fixed(int *a) { a[blockIdx.x] = cg::this_cluster().block_rank(); }"""
+
+
+def test_blocks_of_a_cooperative_launch_and_of_clusters_are_together(bench: Bench) -> None:
+    steps = [
+        launch("a", grid=8, entry="whole", cooperative=True),
+        launch("b", grid=8, entry="clustered", cluster=[4]),
+        launch("c", grid=32, entry="clustered", cluster=[16]),
+        launch("d", grid=8, entry="fixed"),
+    ]
+    buffers = [buffer("a", shape=16), buffer("b", shape=8), buffer("c", shape=32), buffer("d", shape=8)]
+    result, end = bench.run(request(bench, TOGETHER, steps, *buffers))
+    assert end.verdict == "ok", end
+    assert bench.array(result, "a").tolist() == [*range(8), *((k + 1) % 8 + 10 for k in range(8))]
+    for name, size, count in (("b", 4, 8), ("c", 16, 32)):
+        ranks = [(block // size * size, block % size) for block in range(count)]
+        assert bench.array(result, name).tolist() == [100 * (first + (r + 1) % size) + r for first, r in ranks]
+    assert bench.array(result, "d").tolist() == [0, 1] * 4
+
+
+def test_grid_sync_without_a_cooperative_launch_is_explained(bench: Bench) -> None:
+    result, end = bench.run(request(bench, TOGETHER, [launch("a", grid=8, entry="whole")], buffer("a", shape=16)))
+    assert end.verdict == "error", end
+    (found,) = result.findings
+    assert "make the launch cooperative" in found.message
