@@ -241,3 +241,34 @@ def test_a_template_and_a_reference_of_another_source_do_not_stop_a_run(page: Pa
     expect(field(page, "fresh shape")).to_be_visible()
     run(page)
     expect(verdict(page)).to_contain_text("Finished")
+
+
+COOPERATIVE = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(int *a) {
+  a[blockIdx.x] = cg::this_cluster().num_blocks();
+  cg::this_grid().sync();
+}
+"""
+
+
+def test_what_blocks_do_together_is_asked_where_the_kernel_needs_it(page: Page) -> None:
+    open_page(page)
+    write(page, "__global__ void k(int *a) { a[blockIdx.x] = 1; }")
+    box = launch(page).get_by_label("Cooperative launch")
+    expect(field(page, "a shape")).to_be_visible()
+    expect(box).to_have_count(0)
+    write(page, COOPERATIVE)
+    expect(box).not_to_be_checked()
+    expect(launch(page)).to_contain_text("this kernel uses grid.sync()")
+    launch(page).get_by_label("Size the grid to cover").uncheck()
+    field(page, "Grid x").fill("4")
+    run(page)
+    expect(page.get_by_role("main")).to_contain_text("make it cooperative")
+    box.check()
+    field(page, "Cluster x").fill("3")
+    run(page)
+    expect(launch(page)).to_contain_text("no multiple of the cluster's 3")
+    field(page, "Cluster x").fill("2")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
