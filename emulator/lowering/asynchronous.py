@@ -221,7 +221,8 @@ class AsyncInstructions(MbarrierInstructions):
         form = lookup(instruction)
         assert isinstance(form, Form)
         emitter, width = self.emitter, self.lanes.width
-        access = Access(to, instruction.types[-1], 1, False)
+        # Unlike `red.global`, the engine of bulk copies keeps subnormal numbers of float32, as an H200 does.
+        access = Access("generic" if to == "global" else to, instruction.types[-1], 1, False)
         start = emitter.label
         lane_label, first, done = (emitter.new_label(name) for name in ("lane", "reduce", "reduced"))
         emitter.branch(lane_label)

@@ -86,6 +86,12 @@ def _reductions() -> list[Case]:
         total = folds[operation].reduce(singles.reshape(4, 64), axis=0).astype(np.float32)
         want = (total.view(np.uint32) >> 16).astype(np.uint16)
         found.append(Case(f"reduce_{operation}_bf16", 64, (halves[:64], halves[64:]), {0: want}, blocks=3))
+    # Subnormal numbers stay, infinities and NaNs are made.
+    start = np.array([1e-40, -2e-39, 1.1754944e-38, 3.0, np.inf, -np.inf, np.nan, 0.0] * 8, np.float32)
+    steps = np.array([2e-40, 2e-39, -1.0e-38, 1e-45, -np.inf, 1.0, 2.0, -0.0] * 8, np.float32)
+    with np.errstate(invalid="ignore"):
+        total = start + steps + steps + steps
+    found.append(Case("reduce_add_f32", 64, (start, np.tile(steps, 3)), {0: total}, blocks=3, label="special"))
     # Counters wrap at the limit that each block gives; here all give the same.
     limits = np.tile(random.integers(1, 6, 64).astype(np.uint32), 3)
     start, limit = np.arange(64, dtype=np.uint32) % 4, limits[:64]
