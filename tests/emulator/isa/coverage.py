@@ -1,7 +1,7 @@
 """How much of real PTX is supported: `python -m tests.emulator.isa.coverage TABLE.tsv…`.
 
 A table has a form a line in its first column and the kernels that hold it in its second.
-Counts forms with a row (or a lowering of their own, as fragments of matrices have), forms of refused families, and
+Counts forms with a row, forms of refused families, and
 what is left; weighted by the kernels that hold a form too.
 """
 
@@ -14,8 +14,6 @@ from pathlib import Path
 
 from emulator.isa.refused import refusal_of
 from emulator.isa.table import rows
-from emulator.lowering.matrix import is_legal, is_matrix_access
-from emulator.syntax.nodes import Instruction
 
 
 @dataclass(frozen=True)
@@ -34,10 +32,7 @@ class Share:
 
 def is_supported(form: str) -> bool:
     opcode, *modifiers = form.split(".")
-    instruction = Instruction(opcode, tuple(modifiers), (), line=0)
-    if is_matrix_access(instruction):
-        return is_legal(instruction)
-    return any(row.notation.opcode == opcode and row.notation.match(instruction.modifiers) for row in rows())
+    return any(row.notation.opcode == opcode and row.notation.match(tuple(modifiers)) for row in rows())
 
 
 def share(table: list[tuple[str, int]]) -> Share:

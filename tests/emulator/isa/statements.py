@@ -1,15 +1,16 @@
-"""Instructions as text for rows whose operands the table leaves open: memory, atomics, barriers, fences, hints."""
+"""Instructions as text for rows without vectors: memory, atomics, barriers, fences, hints, products of matrices."""
 
 from __future__ import annotations
 
 import re
 
-from emulator.isa import Row
+from emulator.isa import LLVM_TYPES, Form, Row
 from emulator.isa.notation import types_of
+from emulator.isa.table import find
 from emulator.lowering.validate import pattern_of
 from emulator.syntax.nodes import Instruction
 
-from .plan import covering
+from .plan import covering, shapes
 
 # What the statements name: addresses in global and shared memory, and registers of every type.
 FRAME = (
@@ -71,3 +72,35 @@ def statements(row: Row) -> list[tuple[tuple[str, ...], str]]:
     """Covering spellings of a row with their text."""
     found = ((spelling, statement(row, spelling)) for spelling in covering(row.notation))
     return [(spelling, text) for spelling, text in found if text is not None]
+
+
+def product(row: Row, modifiers: tuple[str, ...]) -> str | None:
+    """An instruction of the warp with operands of its row, each a register of its own."""
+    positions = row.notation.positions or ()
+    form = find(row.notation.opcode, modifiers, shapes(row)[0])
+    if not isinstance(form, Form):
+        return None
+    kinds = {True: iter(form.destinations), False: iter(form.sources)}
+    declared, operands = [], []
+    for number, position in enumerate(positions):
+        names = []
+        for part in range(len(position.elements)):
+            low = LLVM_TYPES[next(kinds[position.destination])]
+            names.append(f"%v{number}_{part}")
+            declared.append(f".reg .{_WIDTHS[low]} {names[-1]};")
+        text = "{" + ", ".join(names) + "}" if position.vector else names[0]
+        if position.paired:
+            operands[-1] += "|" + text
+        else:
+            operands.append(text)
+    if "sp" in modifiers or "sp::ordered_metadata" in modifiers:
+        operands[-1] = "0"
+    return " ".join(declared) + " " + ".".join((row.notation.opcode, *modifiers)) + " " + ", ".join(operands) + ";"
+
+
+_WIDTHS = {"i1": "pred", "i16": "b16", "i32": "b32", "i64": "b64", "float": "f32", "double": "f64"}
+
+
+def products(row: Row) -> list[str]:
+    found = (product(row, spelling) for spelling in covering(row.notation))
+    return [text for text in found if text is not None]

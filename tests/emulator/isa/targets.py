@@ -16,7 +16,7 @@ from emulator.isa import rows
 
 from .measure import kernel
 from .plan import cases, warp_cases
-from .statements import FRAME, statements
+from .statements import FRAME, products, statements
 
 DATA = Path(__file__).parents[2] / "data" / "isa" / "targets.tsv"
 NEWEST = "9.0"
@@ -52,6 +52,8 @@ def kernels() -> dict[str, list[str]]:
             found[text] = [kernel("NAME", case) for case in cases(row)]
         elif row.kind == "warp":
             found[text] = [kernel("NAME", case) for case in warp.values() if case.form.row is row][:40]
+            if not found[text]:
+                found[text] = [f".visible .entry NAME() {{ {line} ret; }}" for line in products(row)]
         else:
             found[text] = [
                 f".visible .entry NAME(.param .u64 out) {{ {FRAME} {line} ret; }}" for _, line in statements(row)
