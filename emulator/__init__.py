@@ -2,7 +2,7 @@
 
 from emulator.prewarm import prewarm
 from emulator.runtime.arena import Buffer, Memory, OutOfMemory
-from emulator.runtime.compile import CompileProblems, Options, compile_entry
+from emulator.runtime.compile import CompileProblems, InternalFailure, Options, compile_entry
 from emulator.runtime.compiled import CompiledEntry
 from emulator.runtime.faults import BufferRelation, Fault
 from emulator.runtime.launch import LaunchError, Loaded, Outcome, launch
@@ -14,6 +14,7 @@ __all__ = [
     "CompileProblems",
     "CompiledEntry",
     "Fault",
+    "InternalFailure",
     "LaunchError",
     "Loaded",
     "Memory",

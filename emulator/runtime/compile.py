@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from dataclasses import dataclass
 
 from emulator.analysis.cfg import build_graph
@@ -49,6 +50,25 @@ class CompileProblems(Exception):
         self.problems = problems
 
 
+class InternalFailure(Exception):
+    """The emulator itself failed on a kernel. `report` names the failure: the same for the same fault of ours.
+
+    `place` is where it happened, in terms of this package's files.
+    """
+
+    def __init__(self, entry: str, error: Exception) -> None:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if _PACKAGE in f.filename]
+        where = [f"{f.filename.rpartition(_PACKAGE)[2]}:{f.name}" for f in frames[-3:]]
+        self.place = (
+            f"{type(error).__name__} in {frames[-1].filename.rpartition(_PACKAGE)[2]}, line {frames[-1].lineno}"
+        )
+        self.report = hashlib.sha256(f"{type(error).__name__} {where}".encode()).hexdigest()[:10]
+        super().__init__(f"the emulator failed on '{entry}' ({self.place}; report {self.report})")
+
+
+_PACKAGE = "emulator/"
+
+
 def lower_entry(
     module: Module, name: str, block: Dim3, instruments: tuple[str, ...] = ()
 ) -> tuple[FlatKernel, LoweredKernel, bool]:
@@ -82,8 +102,19 @@ def lower_entry(
 
 
 def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
-    """Compiles an entry for one block shape. Raises CompileProblems with every unsupported instruction."""
-    options = options or Options()
+    """Compiles an entry for one block shape.
+
+    Raises CompileProblems with every unsupported instruction, InternalFailure where the fault is the emulator's.
+    """
+    try:
+        return _compile(module, name, block, options or Options())
+    except (CompileProblems, MemoryError):
+        raise
+    except Exception as error:
+        raise InternalFailure(name, error) from error
+
+
+def _compile(module: Module, name: str, block: Dim3, options: Options) -> CompiledEntry:
     flat, lowered, waits = lower_entry(module, name, block, options.instruments)
     fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
     variables = tuple(

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 import emulator
-from emulator import CompiledEntry, CompileProblems, Loaded, Memory
+from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Memory
 from engine.devices.device import DeviceRefusal, LaunchReport, Print
-from engine.devices.findings import TIMEOUT, Named, finding, refusal
+from engine.devices.findings import TIMEOUT, Named, finding, own_fault, refusal
 from engine.devices.occupancy import resident_blocks
 from engine.languages.source_text import SourceText
 from engine.values.dtypes import Array, numpy_dtype
@@ -95,6 +95,8 @@ class EmulatedDevice:
             except CompileProblems as error:
                 found = error.problems if own is None else [_in(own, item) for item in error.problems]
                 refused += [refusal(item, text, launch.entry.display) for item in found]
+            except InternalFailure as failure:
+                refused.append(own_fault(failure, launch.entry.display))
         if refused:
             raise DeviceRefusal(_shown(refused))
         return objects

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from emulator import BufferRelation, Fault, Problem, SourceLocation
+from emulator import BufferRelation, Fault, InternalFailure, Problem, SourceLocation
 from engine.languages.names import qualified_parts
 from engine.languages.source_text import SourceText
 from protocol.diagnostics import Diagnostic, Span
@@ -82,6 +82,18 @@ def refusal(problem: Problem, source: SourceText, entry: str) -> Diagnostic:
         span=source_span(problem.source, source),
         notes=notes,
         help=problem.help,
+    )
+
+
+def own_fault(failure: InternalFailure, entry: str) -> Diagnostic:
+    """The emulator failed where it should have refused or run."""
+    return Diagnostic(
+        severity="error",
+        message=f"The emulator failed on {entry}. This is our fault: please report it as {failure.report}.",
+        code="internal",
+        origin="emulator",
+        notes=(failure.place,),
+        help="a link to this run lets us see it",
     )
 
 
