@@ -51,11 +51,12 @@ def test_a_failure_has_a_number_of_its_own() -> None:
 
 @pytest.mark.usefixtures("broken")
 def test_the_user_is_told_in_words() -> None:
-    kernel = SimpleNamespace(ptx=PTX, language="cuda")
+    kernel = SimpleNamespace(ptx=PTX, language="cuda-c++")
     entry = SimpleNamespace(name="k", display="k()")
     plan = SimpleNamespace(instruments=(), launches={"steps.0": SimpleNamespace(entry=entry, block=(32, 1, 1))})
+    source = Source(language="cuda-c++", text="__global__ void k() {}")
     with pytest.raises(DeviceRefusal) as caught:
-        EmulatedDevice.prepare(kernel, plan, Source(language="cuda", text="__global__ void k() {}"))  # type: ignore[arg-type]
+        EmulatedDevice.prepare(kernel, plan, source)  # type: ignore[arg-type]
     (told,) = caught.value.diagnostics
     assert (told.severity, told.origin, told.code) == ("error", "emulator", "internal")
     assert told.message.startswith("The emulator failed on k(). This is our fault: please report it as ")
