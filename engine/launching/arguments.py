@@ -128,7 +128,9 @@ def _checked(match: Match, buffers: Mapping[str, Buffer], field: str) -> list[Di
 def _array(match: Match, field: str) -> list[Diagnostic]:
     """An array with its shape: compiled for one element type and number of axes."""
     parameter, buffer = match.parameter, match.buffer
-    if buffer is not None and (buffer.dtype, len(buffer.shape)) == (parameter.dtype, parameter.dimensions):
+    axes = parameter.dimensions + (parameter.components > 1)
+    same = buffer is not None and (buffer.dtype, len(buffer.shape)) == (parameter.dtype, axes)
+    if same and buffer is not None and parameter.components in (1, buffer.shape[-1]):
         return []
     given = _GIVEN[match.argument.kind]
     if buffer is not None:
@@ -198,7 +200,7 @@ def argument_bytes(match: Match, address: Callable[[str], int]) -> bytes:
     match argument:
         case BufferArgument() if parameter.dimensions:
             assert match.buffer is not None
-            return _array_words(match.buffer, address(argument.buffer))
+            return _array_words(match.buffer, parameter.components, address(argument.buffer))
         case BufferArgument():
             return address(argument.buffer).to_bytes(8, "little")
         case NullArgument():
@@ -214,11 +216,12 @@ def argument_bytes(match: Match, address: Callable[[str], int]) -> bytes:
             return packed.ljust(parameter.bytes, b"\0")
 
 
-def _array_words(buffer: Buffer, address: int) -> bytes:
+def _array_words(buffer: Buffer, components: int, address: int) -> bytes:
     """An array as Numba passes it: no owner, no parent, elements, their bytes, the address, shape and strides."""
-    item = ITEM_BYTES[buffer.dtype]
-    strides = [item * math.prod(buffer.shape[axis + 1 :]) for axis in range(len(buffer.shape))]
-    return struct.pack(f"<{5 + 2 * len(strides)}Q", 0, 0, buffer.elements, item, address, *buffer.shape, *strides)
+    shape = buffer.shape if components == 1 else buffer.shape[:-1]
+    item = ITEM_BYTES[buffer.dtype] * components
+    strides = [item * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    return struct.pack(f"<{5 + 2 * len(shape)}Q", 0, 0, math.prod(shape), item, address, *shape, *strides)
 
 
 def _number_bytes(value: bool | int | float | str, dtype: str) -> bytes:
@@ -258,6 +261,8 @@ def _described(parameter: Parameter) -> str:
 
 def _wanted(parameter: Parameter) -> str:
     if parameter.dimensions:
+        if parameter.components > 1:
+            return f"Give a buffer of {parameter.dtype} with the shape n × {parameter.components}."
         axes = "one axis" if parameter.dimensions == 1 else f"{parameter.dimensions} axes"
         return f"Give a buffer of {parameter.dtype} with {axes}."
     if parameter.kind == "pointer":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import re
@@ -34,6 +35,8 @@ class Kernel:
     dispatcher: Any
     signatures: tuple[tuple[Any, ...], ...] = ()
     names: tuple[str, ...] = ()
+    states: frozenset[str] = frozenset()
+    """Parameters that it hands to numba.cuda.random as states."""
 
     @property
     def function(self) -> Any:
@@ -62,8 +65,26 @@ def find_kernels(done: Executed, file_name: str) -> list[Kernel]:
             continue
         if value.py_func.__code__.co_filename == file_name and id(value) not in found:
             names = tuple(inspect.signature(value.py_func).parameters)
-            found[id(value)] = Kernel(name, value, tuple(value.signatures_asked_for), names)
+            states = _states(done.tree, value.py_func)
+            found[id(value)] = Kernel(name, value, tuple(value.signatures_asked_for), names, states)
     return sorted(found.values(), key=lambda kernel: kernel.line)
+
+
+def _states(tree: ast.Module | None, function: Any) -> frozenset[str]:
+    """Names that a function's text gives to xoroshiro128p_… functions first."""
+    found: set[str] = set()
+    for node in ast.walk(tree or ast.Module([], [])):
+        if not isinstance(node, ast.FunctionDef) or node.name != function.__name__:
+            continue
+        # A code object begins at its first decorator.
+        if function.__code__.co_firstlineno != min([node.lineno, *(item.lineno for item in node.decorator_list)]):
+            continue
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Name):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                if called.startswith("xoroshiro128p_"):
+                    found.add(call.args[0].id)
+    return frozenset(found)
 
 
 def compile_kernels(kernels: Sequence[Kernel], request: CompileRequest) -> Compiled:
@@ -112,7 +133,7 @@ def _wanted(kernels: Sequence[Kernel], request: CompileRequest, made: Compiled) 
             types = ordered(named.names, item.arguments, named.name)
             types = [given.model_copy(update={"name": None}) for given in types]
             for given, name in zip(types, named.names, strict=True):
-                numba_type(given, name)
+                numba_type(given, name, name in named.states)
         except Unfit as error:
             made.diagnostics.append(
                 Diagnostic(
@@ -140,7 +161,8 @@ def _compile(
     kernel: Kernel, types: list[ArgumentType], own: bool, several: bool, request: CompileRequest, made: Compiled
 ) -> None:
     """One kernel for one list of types. `own`: they are a signature of the source, which fits any launch."""
-    arguments = tuple(numba_type(item, name) for item, name in zip(types, kernel.names, strict=True))
+    pairs = list(zip(types, kernel.names, strict=True))
+    arguments = tuple(numba_type(item, name, not own and name in kernel.states) for item, name in pairs)
     file_name = request.source.file_name
     try:
         ptx, symbol = _ptx(kernel, arguments, request.options, request.architecture)
@@ -153,9 +175,9 @@ def _compile(
     module, _ = parse(ptx)
     function = module.functions.get(symbol)
     parameters, position = [], 0
-    for item, name in zip(types, kernel.names, strict=True):
+    for item, name in pairs:
         const = item.kind == "array" and function is not None and read_only(function, position + ADDRESS)
-        parameters.append(parameter(name, item, const))
+        parameters.append(parameter(name, item, const, not own and name in kernel.states))
         position += len(parameters[-1].pieces)
     made.modules.append(ptx)
     made.entries.append(

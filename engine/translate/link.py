@@ -19,6 +19,16 @@ _INLINED = re.compile(r"(\binlined_at[ \t]+)(\d+)\b")
 _WORD = re.compile(r"[A-Za-z_$%][\w$%]*")
 _DECLARATION = re.compile(r"^\.extern\s+\.func\b[^;{]*;", re.MULTILINE)
 _FILES_OF_ONE = 1000
+# What Numba calls of NVIDIA's device runtime, a library of its own; cooperative_groups.h does the same without.
+_GRID = {"cudaCGGetIntrinsicHandle": "warpyard_grid_handle", "cudaCGSynchronize": "warpyard_grid_sync"}
+_GRID_CODE = """#include <cooperative_groups.h>
+extern "C" __device__ unsigned long long warpyard_grid_handle(unsigned int) { return 1; }
+extern "C" __device__ unsigned int warpyard_grid_sync(unsigned long long, unsigned int)
+{
+    cooperative_groups::this_grid().sync();
+    return 0;
+}
+"""
 _RESHAPE = "numba_attempt_nocopy_reshape"
 
 
@@ -47,9 +57,13 @@ def with_linked_code(ptx: str, files: Collection[Any], architecture: str) -> str
     if _RESHAPE in ptx:
         folder = Path(importlib.import_module("numba.cuda.compiler").__file__ or "").parent
         texts.add((folder / "reshape_funcs.cu").read_text())
+    if any(name in ptx for name in _GRID):
+        ptx = _WORD.sub(lambda match: _GRID.get(match[0], match[0]), ptx)
+        texts.add(_GRID_CODE)
     if not texts:
         return ptx
     options = [f"-arch={architecture.replace('sm_', 'compute_')}", "-rdc=true", "-no-cache", "-device-int128"]
+    options.append("-D_CG_LIMIT_INCLUDED_DEPENDENCIES")
     options += [f"-I{folder}" for folder in include_folders()]
     made = nvrtc().compile("\n".join(sorted(texts)).encode(), "linked.cu", options, HEADERS)
     if not made.ok:

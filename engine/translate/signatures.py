@@ -23,9 +23,16 @@ class Unfit(Exception):
     """An argument, or a type of a signature, that has no counterpart; the text says which, in plain words."""
 
 
-def numba_type(argument: ArgumentType, name: str) -> Any:
-    """Numba's type for an argument: a contiguous array, or a number. Unfit."""
+def numba_type(argument: ArgumentType, name: str, state: bool = False) -> Any:
+    """Numba's type for an argument: a contiguous array, or a number. Unfit.
+
+    `state`: the kernel takes it as states of numba.cuda.random, which are two words each.
+    """
     types = importlib.import_module("numba.cuda.types")
+    if state:
+        if (argument.kind, argument.dtype, argument.dimensions) != ("array", "uint64", 2):
+            raise Unfit(f"{name} holds states of random numbers: give a buffer of uint64 with the shape n × 2")
+        return types.Array(importlib.import_module("numba.cuda.random").xoroshiro128p_type, 1, "C")
     if argument.kind == "other" or argument.dtype is None:
         raise Unfit(f"{name}: a kernel of Numba takes buffers and numbers")
     if argument.dtype == "bfloat16":
@@ -68,19 +75,21 @@ def ordered(names: Sequence[str], arguments: Sequence[ArgumentType], display: st
     return list(arguments)
 
 
-def parameter(name: str, argument: ArgumentType, const: bool) -> Parameter:
-    """How the kernel gets an argument; `const`: an array that it only reads."""
+def parameter(name: str, argument: ArgumentType, const: bool, state: bool = False) -> Parameter:
+    """How the kernel gets an argument; `const`: an array that it only reads; `state` as above."""
     assert argument.dtype is not None
     size = ITEM_BYTES[argument.dtype]
     if argument.kind == "array":
-        words = _HEAD + 2 * argument.dimensions
+        axes = argument.dimensions - state
+        words = _HEAD + 2 * axes
         return Parameter(
             name=name,
-            type=f"{argument.dtype}[{', '.join(':' * argument.dimensions)}]",
+            type="xoroshiro128p[:]" if state else f"{argument.dtype}[{', '.join(':' * axes)}]",
+            components=2 if state else 1,
             kind="pointer",
             dtype=argument.dtype,
             const=const,
-            dimensions=argument.dimensions,
+            dimensions=axes,
             pieces=(_WORD,) * words,
             bytes=_WORD * words,
             offset=0,

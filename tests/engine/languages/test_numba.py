@@ -160,6 +160,40 @@ def test_what_a_kernel_computes(name: str) -> None:
     np.testing.assert_allclose(array(job, "x", case.dtype), want, rtol=2e-7 if case.dtype == "float64" else 1e-6)
 
 
+def test_states_of_random_numbers_are_a_buffer_of_two_words_each() -> None:
+    text = HEAD + (
+        "from numba.cuda.random import xoroshiro128p_uniform_float64\n\n"
+        "@cuda.jit\ndef k(states, x):\n    i = cuda.grid(1)\n    x[i] = xoroshiro128p_uniform_float64(states, i)\n"
+    )
+    seeds = array_of("states", "uint64", 32, 2, kind="integers", high="9223372036854775807", seed=7)
+    run = run_of(text, seeds, array_of("x", "float64"))
+    code = compiled(run)
+    (states, _) = kernel(code).entries[0].parameters
+    assert (states.kind, states.dtype, states.dimensions, states.components) == ("pointer", "uint64", 1, 2)
+    first = np.random.default_rng(7).integers(0, 9223372036854775807, (32, 2)).astype(np.uint64)
+    want = ((first[:, 0] + first[:, 1]) >> np.uint64(11)) / 2.0**53
+    np.testing.assert_array_equal(array(launched(run, code), "x", "float64"), want)
+    flat = run_of(text, array_of("states", "uint64", 64), array_of("x", "float64"))
+    assert compiled(flat).messages() == [
+        "states holds states of random numbers: give a buffer of uint64 with the shape n × 2"
+    ]
+    wide = run_of(text, array_of("states", "uint64", 16, 4), array_of("x", "float64"))
+    assert "but states, uint64[16, 4], is given" in compiled(wide).messages()[0]
+
+
+def test_a_cooperative_launch_meets_at_the_grid() -> None:
+    text = HEAD + (
+        "@cuda.jit\ndef k(x):\n    grid = cuda.cg.this_grid()\n    x[cuda.grid(1)] = 1\n    grid.sync()\n"
+        "    y = x[63 - cuda.grid(1)]\n    grid.sync()\n    x[cuda.grid(1)] += y\n"
+    )
+    run = run_of(text, array_of("x", "float32", 64), grid=(2,))
+    assert kernel(compiled(run)).entries[0].synchronises_grid
+    step = run.steps[0]
+    together = step.model_copy(update={"config": step.config.model_copy(update={"cooperative": True})})
+    job = ran(run.model_copy(update={"steps": (together,)}))
+    assert array(job, "x", "float32").tolist() == [2.0] * 64
+
+
 ADD = HEAD + (
     "@cuda.jit\ndef add(x, y, n):\n    i = cuda.grid(1)\n    if i < n:\n        y[i] += x[i]\n        if i == 1:\n"
     '            print("thread", i, y[i], True)\n'
