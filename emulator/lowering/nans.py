@@ -47,9 +47,11 @@ def raw_registers(instructions: Iterable[Instruction]) -> set[str]:
     """The registers all of whose NaNs are the host's to choose.
 
     Every value that such a register gets is the result of arithmetic, or was handed on from such a register; where
-    another one may be in it too (loaded, or made of bits), its NaNs are values of their own.
+    another one may be in it too (loaded, or made of bits), its NaNs are values of their own. A register that only
+    ever gets constants has no NaNs, and is none of them.
     """
     raw: set[str] = set()
+    made: set[str] = set()  # registers that arithmetic writes, directly or by way of copies
     kept: set[str] = set()  # registers with values of other origin
     copies: list[Instruction] = []
     for instruction in instructions:
@@ -59,7 +61,9 @@ def raw_registers(instructions: Iterable[Instruction]) -> set[str]:
             raw.update(targets)
             continue
         form = None if instruction.opcode in ("copy", "call", "trap") else lookup(instruction)
-        (raw if isinstance(form, Form) and is_lazy(form) else kept).update(targets)
+        lazy = isinstance(form, Form) and is_lazy(form)
+        (made if lazy else kept).update(targets)
+    raw |= made
     raw -= kept
     changed = True
     while changed:
@@ -70,7 +74,16 @@ def raw_registers(instructions: Iterable[Instruction]) -> set[str]:
             if copied and not all(_is_raw(operand, raw) for operand in sources):
                 raw -= copied
                 changed = True
-    return raw
+    while True:
+        reached = {
+            name
+            for instruction in copies
+            if any(made.intersection(registers_of(operand)) for operand in instruction.operands[1:3])
+            for name in definitions(instruction)
+        }
+        if reached <= made:
+            return raw & made
+        made |= reached
 
 
 def _is_raw(operand: Operand, raw: set[str]) -> bool:
