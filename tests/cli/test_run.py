@@ -176,3 +176,32 @@ def test_a_picture_is_told_apart_from_a_broken_file(warpyard: Warpyard, tmp_path
     done = warpyard("run", "saxpy.cu", *arguments("n=1000", "a=2", "x=@cat.PNG", LAUNCH[3]))
     assert (done.returncode, done.stdout) == (2, "")
     assert "--arg x: cat.PNG: only the page takes pictures; here give an .npy file" in done.stderr
+
+
+TOGETHER = """#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__global__ void k(int *a) {
+  a[blockIdx.x] = 10 * cg::this_cluster().num_blocks() + cg::this_cluster().block_rank();
+  cg::this_grid().sync();
+}"""
+
+
+def test_cooperative_launches_and_clusters(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(TOGETHER)
+    launch = ("run", "k.cu", *arguments("a=int32[4]"), "--grid", "4", "--block", "32")
+    done = warpyard(*launch, "--cooperative", "--cluster", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("k · grid 4 × block 32 · clusters of 2 · cooperative · ")
+    assert "[20, 21, 20, 21]" in done.stdout
+    plain = warpyard(*launch)
+    assert plain.returncode == 1
+    assert "--cooperative: warning: k uses the grid's barrier" in plain.stderr
+    assert "synchronisation: Thread (0, 0, 0) of block (0, 0, 0) met grid.sync()" in plain.stderr
+    uneven = warpyard(*launch, "--cooperative", "--cluster", "3")
+    assert uneven.returncode == 1
+    assert "--grid: error: the grid has 4 blocks along x, which is no multiple of the cluster's 3" in uneven.stderr
+    wrong = warpyard(*launch, "--cluster", "two")
+    assert wrong.returncode == 2
+    assert "--cluster two: expected one to three whole numbers" in wrong.stderr
+    told = warpyard("compile", "k.cu")
+    assert "grid.sync(): needs a cooperative launch · clusters, whose size the launch gives" in told.stdout

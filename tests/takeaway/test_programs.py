@@ -216,3 +216,48 @@ def test_what_cannot_be_exported_is_named(change: dict[str, Any], field: str, me
     with pytest.raises(NotExportable, match=message) as caught:
         export(request, case("arguments").kernel.entries, form)
     assert caught.value.field == field
+
+
+TOGETHER = (
+    "__global__ void k(int *a) {{ a[blockIdx.x] = 1; }}\n__global__ void {fixed}f(int *a) {{ a[blockIdx.x] = 2; }}"
+)
+
+
+def together(fixed: str = "", entry: str = "k", **config: Any) -> Ran:
+    launch = {
+        "kind": "launch",
+        "entry": entry,
+        "config": {"grid": [8], "block": [32], **config},
+        "arguments": [{"kind": "buffer", "buffer": "a"}],
+    }
+    values = {
+        "source": {"text": TOGETHER.format(fixed=fixed)},
+        "buffers": [{"name": "a", "dtype": "int32", "shape": [8], "role": "out"}],
+        "steps": [launch],
+    }
+    return ran(RunRequest.model_validate_json(json.dumps(values)))
+
+
+def test_launches_with_attributes_have_calls_of_their_own() -> None:
+    made = together(cooperative=True, cluster=[4])
+    text = export(made.request, made.kernel.entries, "cu", "k").text
+    for line in (
+        "config.gridDim = dim3(8, 1, 1);",
+        "attributes[0].val.cooperative = 1;",
+        "attributes[1].val.clusterDim = {4, 1, 1};",
+        "HOST_CHECK(cudaLaunchKernelEx(&config, k, d_a));",
+    ):
+        assert line in text
+    assert "<<<" not in text.partition("host_side::Pointer d_a;")[2]
+    with pytest.raises(NotExportable, match=r"steps\.0\.config\.cluster"):
+        export(made.request, made.kernel.entries, "cupy", "k")
+
+
+def test_cupy_makes_a_module_cooperative_and_keeps_clusters_that_the_source_fixes() -> None:
+    made = together("__cluster_dims__(4) ", "f", cooperative=True)
+    assert "enable_cooperative_groups=True" in export(made.request, made.kernel.entries, "cupy", "k").text
+    plain = together("__cluster_dims__(4) ", "f")
+    assert "enable_cooperative_groups" not in export(plain.request, plain.kernel.entries, "cupy", "k").text
+    assert "f<<<dim3(8, 1, 1), dim3(32, 1, 1)>>>(" in export(plain.request, plain.kernel.entries, "cu", "k").text
+    large = together(cluster=[8], grid=[16])
+    assert "NonPortable" not in export(large.request, large.kernel.entries, "cu", "k").text
