@@ -16,6 +16,8 @@ State = Literal["ok", "note", "missing"]
 KERNEL = """__global__ void doctor(int *out) { out[threadIdx.x] = threadIdx.x * 3 + blockDim.x; }
 """
 
+NUMBA_KERNEL = "from numba import cuda\n\n@cuda.jit('void(int32[:])')\ndef doctor(out):\n    out[cuda.grid(1)] = 1\n"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -106,6 +108,28 @@ DOCTOR_RUN = json.dumps(
 )
 
 
+def _numba() -> list[Finding]:
+    """Whether kernels in Python can be compiled: one, behind the wall, without a launch."""
+    from cli.local import inspect, opened
+    from cli.usage import Refused
+    from protocol.run import CompileRequest
+    from protocol.source import Source
+    from sandbox.profiles import compiling_kinds
+
+    if len(compiling_kinds("numba")) < 2:
+        return [Finding("note", "Numba", "not installed: kernels in Python cannot be compiled", "it exists for Linux")]
+    source = Source(language="numba", text=NUMBA_KERNEL, file_name="doctor.py")
+    try:
+        with opened(language="numba") as local:
+            report = inspect(local, CompileRequest(source=source))
+    except Refused as error:
+        return [Finding("note", "Numba", str(error))]
+    if report.verdict == "ok":
+        return [Finding("ok", "Numba", f"{report.toolchain} compiles kernels in Python")]
+    detail = report.message or "; ".join(item.message for item in report.diagnostics)
+    return [Finding("note", "Numba", f"a kernel in Python does not compile: {detail}")]
+
+
 def _gpu() -> list[Finding]:
     """The first GPU, by the same kernel that the emulator runs."""
     from cli.local import opened, perform
@@ -176,4 +200,4 @@ def _chromium() -> list[Finding]:
     return [Finding("note", "Chromium", "none", "only `test` needs it: apt-get install chromium")]
 
 
-CHECKS: tuple[Callable[[], list[Finding]], ...] = (_python, _kernel, _gpu, _redis, _database, _chromium)
+CHECKS: tuple[Callable[[], list[Finding]], ...] = (_python, _kernel, _numba, _gpu, _redis, _database, _chromium)

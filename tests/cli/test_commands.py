@@ -111,7 +111,7 @@ def test_doctor_runs_a_kernel(warpyard: Warpyard, tmp_path: Path) -> None:
     done = warpyard("doctor", "--data", "elsewhere")
     assert done.returncode == 0, done.stdout
     assert f"SQLite in {tmp_path / 'elsewhere'}" in done.stdout
-    for what in ("Python", "isolation", "compiler", "emulator", "GPU", "Redis", "database", "Chromium"):
+    for what in ("Python", "isolation", "compiler", "emulator", "Numba", "GPU", "Redis", "database", "Chromium"):
         assert re.search(rf"^(ok|note) +{what} ", done.stdout, re.MULTILINE), what
     assert done.stdout.endswith("Kernels can be run here.\n")
 

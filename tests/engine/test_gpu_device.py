@@ -21,7 +21,9 @@ from sandbox.gpus import Gpu, find_gpus
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
 from sandbox.pipeline import PipelineLimits, perform
+from sandbox.profiles import compiling_kinds
 from sandbox.stores import FolderBlobs, FolderCache, Stores
+from store.examples import read_example
 
 pytestmark = pytest.mark.gpu
 
@@ -56,7 +58,7 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     gpu = find_gpus()[0]
     folder = tmp_path_factory.mktemp("gpu")
-    with Sandbox(profiles=("compile", "reference", "launch-gpu"), gpu=gpu) as box:
+    with Sandbox(profiles=(*compiling_kinds(), "reference", "launch-gpu"), gpu=gpu) as box:
         yield Bench(gpu, box, Stores(FolderCache(folder / "cache"), FolderBlobs(folder / "blobs")))
 
 
@@ -82,6 +84,8 @@ def buffer(name: str, dtype: str = "int32", shape: int = 32, role: str = "inout"
     return {"name": name, "dtype": dtype, "shape": [shape], "role": role, "init": init}
 
 
+_FOLDER = Path(__file__).parent.parent.parent / "examples"
+EXAMPLES = [*_FOLDER.glob("*-numba.py"), *_FOLDER.glob("*.ptx")]
 CASES = [case for case in load(TRUTH) if not case.defect]
 
 
@@ -99,6 +103,19 @@ def test_outputs_are_those_of_the_truth(bench: Bench, case: Any) -> None:
     assert launched.occupancy is not None
     assert launched.occupancy.driver_blocks_per_sm == launched.occupancy.blocks_per_sm
     assert launched.occupancy.sm_count == bench.gpu.sm_count
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES), ids=lambda path: path.stem)
+def test_examples_in_ptx_and_python_do_what_they_do_on_the_emulator(bench: Bench, path: Path) -> None:
+    example = read_example(path)
+    result, end = bench.run(example.payload.request.model_copy(update={"architecture": bench.gpu.architecture}))
+    assert end.verdict == "ok", end
+    wanted: dict[str, Any] = {"np": np}
+    exec(compile(example.reference, path.name, "exec"), wanted)
+    assert result.buffers
+    for item in result.buffers:
+        want = np.asarray(wanted[item.name])
+        np.testing.assert_allclose(bench.array(result, item.name), want, rtol=wanted.get("tolerance", 0))
 
 
 SWAP = {"kind": "swap", "first": "a", "second": "b"}
