@@ -253,15 +253,23 @@ class _Launch:
 
     def _waits(self, begun: int) -> str | None:
         """What a launch that did not end may have waited for."""
-        blocks = self.grid[0] * self.grid[1] * self.grid[2]
-        if not self.entry.waits_for_blocks or begun >= blocks:
+        if not self.entry.waits_for_blocks:
             return None
-        resident = sum(self.seating.seats)
-        reason = "for which there is memory" if self.seating.short else "as many as the GPU holds at once"
+        blocks = self.grid[0] * self.grid[1] * self.grid[2]
+        if begun < blocks:
+            resident = sum(self.seating.seats)
+            reason = "for which there is memory" if self.seating.short else "as many as the GPU holds at once"
+            return (
+                f"{blocks - begun:,} of the {blocks:,} blocks have not started: at most {resident:,} are resident, "
+                f"{reason}. Blocks that wait for others which cannot start before they end wait for ever, on a GPU too."
+            )
+        running = self.workspace.running(self.cluster_blocks)
+        if not 0 < running < blocks:
+            return None
+        met = " Every block of a cooperative launch has to reach each grid.sync()." if self.cooperative else ""
         return (
-            f"{blocks - begun:,} of the {blocks:,} blocks have not started: at most {resident:,} are resident, "
-            f"{reason}. "
-            "Blocks that wait for others which cannot start before they end wait for ever, on a GPU too."
+            f"{running:,} of the {blocks:,} blocks had not ended. Blocks that wait for something from those which have "
+            f"ended wait for ever.{met}"
         )
 
     def _counters(self) -> dict[str, int]:

@@ -95,6 +95,18 @@ class Workspace:
                 return Seat(worker, address - worker.address)
         raise KeyError(address)
 
+    def running(self, cluster_blocks: int) -> int:
+        """Blocks that sit and have not ended; seats that nobody took hold none."""
+        count = 0
+        for worker in self.workers:
+            (seats,) = worker.get(abi.WORKER_SEATS, "<Q")
+            for first in range(0, seats, cluster_blocks):
+                if worker.get(first * self.stride + abi.WORKER_TAKEN, "<i") == (0,):
+                    continue
+                places = range(first, first + cluster_blocks)
+                count += sum(worker.get(at * self.stride + abi.WORKER_STATE, "<i")[0] for at in places)
+        return count
+
     def counters(self, worker: int) -> tuple[int, ...]:
         """What the instruments of an OS thread have counted."""
         return self.workers[worker].get(self._counters_at[worker], f"<{self._counters}Q")

@@ -121,6 +121,16 @@ def test_blocks_that_cannot_start_are_named_at_the_deadline(threads: int) -> Non
     assert start(case, threads, resident=20)[0].fault is None
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_wait_for_ended_ones_are_named_at_the_deadline(threads: int) -> None:
+    case = Case("some_meet", (20, 1, 1), (64, 1, 1), (zeros(1), 7), {}, cooperative=True)
+    outcome, _ = start(case, threads, seconds=0.5)
+    assert outcome.fault is not None
+    assert (outcome.fault.note or "").startswith("7 of the 20 blocks had not ended.")
+    assert (outcome.fault.note or "").endswith("has to reach each grid.sync().")
+    assert start(replace(case, arguments=(zeros(1), 20)), threads)[0].fault is None
+
+
 def test_the_grid_s_barrier_needs_a_cooperative_launch() -> None:
     outcome, _ = start(replace(CASES["grid_sum"], cooperative=False))
     assert outcome.fault is not None

@@ -431,6 +431,13 @@ extern "C" __global__ void cluster_beyond(int *out, int index) {
     cluster.sync();
 }
 
+// Some blocks leave before the grid's barrier.
+extern "C" __global__ void some_meet(int *out, int count) {
+    if (blockIdx.x >= count) return;
+    cg::this_grid().sync();
+    out[0] = 1;
+}
+
 // Waits for a block that cannot start where fewer blocks are resident than the grid has.
 extern "C" __global__ void wait_for_all(unsigned *count) {
     if (threadIdx.x == 0) {
