@@ -94,10 +94,10 @@ class _Routine:
     def run(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value], metadata: Sequence[Value]) -> list[Value]:
         product, x = self.product, self.x
         kind = product.kinds[0]
-        self.cell = {"f64": "double"}.get(kind, "double" if kind in FLOATING else "i32")
+        self.cell = "double" if kind in FLOATING or kind == "f64" else "i32"
         a_elements, a_powers = self._decoded(product.a, a, product.kinds[0])
         b_elements, b_powers = self._decoded(product.b, b, product.kinds[1])
-        self.a = self._stored([self.x.splat(v) for v in a_elements])
+        self.a = self._stored(a_elements)
         self.a_powers = self._stored(a_powers) if a_powers else None
         self.b = self._stored(self._b_rows(b_elements))
         self.b_powers = self._stored(self._b_rows(b_powers)) if b_powers else None
@@ -107,8 +107,8 @@ class _Routine:
             self.columns = self._stored([x.shl(column, x.const("i32", 3)) for column in columns])  # eight in a row of B
         c_matrix = self._stored(self._accumulator(c))
         d_type = _CELLS[product.sums[0]]
-        d_matrix = self.x.fresh()
-        self.x.emit(f"{d_matrix} = alloca [{product.rows * _COLUMNS} x {d_type}], align 64")
+        d_matrix = x.fresh()
+        x.emit(f"{d_matrix} = alloca [{product.rows * _COLUMNS} x {d_type}], align 64")
         self._loop(c_matrix, d_matrix)
         return self._results(d_matrix)
 
