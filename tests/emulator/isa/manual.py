@@ -47,6 +47,9 @@ of `tests/data` that holds the form, with what it must do; those for sm_90 an H2
 """
 
 
+_FILETESTS = {path.stem for path in DATA.glob("filetests/*.ptx")}
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
@@ -94,7 +97,8 @@ def _results(row: Row, measured: dict[Row, tuple[int, int]], programs: dict[Row,
         if known:
             return "H200, every bit" if known == whole else f"H200, every bit ({known} of {whole} spellings)"
         return "manual"
-    return "*" + ", ".join(sorted(programs[row])[:4]) + "*" if programs[row] else "manual"
+    names = sorted(programs[row] & _FILETESTS) or sorted(programs[row])[:2]
+    return f"*{', '.join(names)}*" if names else "manual"
 
 
 def page() -> str:
