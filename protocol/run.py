@@ -31,6 +31,8 @@ from protocol.sweep import Sweep, swept_step
 from protocol.translation import Translation
 
 MAX_BUFFERS = 32
+MAX_SPECIALISATIONS = 16
+"""Template instantiations, or kernels with lists of argument types, of one source."""
 MAX_TOTAL_BYTES = 2 * MAX_BUFFER_BYTES
 
 Device = Annotated[
@@ -50,9 +52,11 @@ class CompileRequest(Model):
     source: Source
     options: Options = Options()
     architecture: Architecture = "sm_90"
-    instantiations: Annotated[tuple[Annotated[str, StringConstraints(max_length=256)], ...], Field(max_length=16)] = ()
+    instantiations: Annotated[
+        tuple[Annotated[str, StringConstraints(max_length=256)], ...], Field(max_length=MAX_SPECIALISATIONS)
+    ] = ()
     """Template kernels to instantiate, such as scale<float>."""
-    specialisations: Annotated[tuple[Specialisation, ...], Field(max_length=16)] = ()
+    specialisations: Annotated[tuple[Specialisation, ...], Field(max_length=MAX_SPECIALISATIONS)] = ()
     """For a language that compiles for the arguments of launches (numba): kernels with the types of theirs."""
 
 
@@ -104,11 +108,20 @@ class RunRequest(Model):
             for field, name in _checked(check):
                 if name not in by_name:
                     raise FieldError(f"checks.{index}.{field}", f"no buffer is called {name}")
+        self._check_kernels()
         if self.sweep is not None:
             self._check_sweep(self.sweep)
         if self.film is not None:
             check_film(self.steps, self.buffers, self.film)
         return self
+
+    def _check_kernels(self) -> None:
+        asked = len(_specialisations(self)) + len(_instantiations(self))
+        if asked > MAX_SPECIALISATIONS:
+            message = (
+                f"the launches ask for {asked} kernels made to measure; {MAX_SPECIALISATIONS} are compiled at once"
+            )
+            raise FieldError("steps", message)
 
     def _check_sweep(self, sweep: Sweep) -> None:
         try:
@@ -142,17 +155,26 @@ def _buffer_names(step: Step) -> Iterable[tuple[str, str]]:
         yield "buffer", step.buffer
 
 
+def _instantiations(run: RunRequest) -> tuple[str, ...]:
+    """Template kernels that the launches name."""
+    if run.source.language != "cuda-c++":
+        return ()
+    launches = (step for _, step in walk(run.steps) if isinstance(step, Launch))
+    return tuple(dict.fromkeys(step.entry for step in launches if "<" in step.entry))
+
+
+def _specialisations(run: RunRequest) -> tuple[Specialisation, ...]:
+    return specialisations(run.steps, run.buffers) if run.source.language in SPECIALISING else ()
+
+
 def compile_request(run: RunRequest) -> CompileRequest:
     """The compilation that a run needs."""
-    entries: list[str] = []
-    if run.source.language == "cuda-c++":
-        entries = [step.entry for _, step in walk(run.steps) if isinstance(step, Launch) and "<" in step.entry]
     return CompileRequest(
         source=run.source,
         options=run.options,
         architecture=run.architecture,
-        instantiations=tuple(dict.fromkeys(entries)),
-        specialisations=specialisations(run.steps, run.buffers) if run.source.language in SPECIALISING else (),
+        instantiations=_instantiations(run),
+        specialisations=_specialisations(run),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from emulator.syntax import (
     AddressOperand,
@@ -42,7 +42,6 @@ _ELSEWHERE = ("shared", "local", "param", "const")
 class _Use:
     """What the code does through one parameter."""
 
-    registers: set[str] = field(default_factory=set)
     addresses: bool = False
     writes: bool = False
     escapes: bool = False
@@ -50,6 +49,10 @@ class _Use:
     components: int = 1
     value: DType | None = None
     """The type of the first instruction that computes with it."""
+
+
+_Owners = dict[str, set[str]]
+"""Register -> the parameters that what it holds was made of."""
 
 
 def describe(entry: Function, layout: CubinEntry) -> tuple[Described, ...] | None:
@@ -64,10 +67,10 @@ def describe(entry: Function, layout: CubinEntry) -> tuple[Described, ...] | Non
     )
 
 
-def read_only(entry: Function, position: int) -> bool:
-    """Whether the code never writes through the parameter at a position."""
-    use = _uses(entry)[entry.parameters[position].name]
-    return not use.writes and not use.escapes
+def read_only(entry: Function) -> tuple[bool, ...]:
+    """For each parameter whether the code never writes through it."""
+    uses = _uses(entry)
+    return tuple(not uses[item.name].writes and not uses[item.name].escapes for item in entry.parameters)
 
 
 def _names(entry: Function) -> list[str]:
@@ -105,26 +108,27 @@ def _described(name: str, parameter: Parameter, use: _Use, offset: int, size: in
 
 def _uses(entry: Function) -> dict[str, _Use]:
     uses = {parameter.name: _Use() for parameter in entry.parameters}
+    owners: _Owners = {}
     body = [item for item in entry.body or () if isinstance(item, Instruction)]
     for item in body:
         if item.opcode == "ld" and "param" in item.modifiers and len(item.operands) == 2:
             target, source = item.operands
             name = source.base if isinstance(source, AddressOperand) else None
-            if name in uses:
+            if name is not None and name in uses:
                 _loaded(uses[name], item, target, body)
+                for register in _registers(target):
+                    owners.setdefault(register, set()).add(name)
     # An address may be carried over the back edge of a loop: once more until nothing is added.
-    for use in uses.values():
-        size = -1
-        while use.registers and len(use.registers) != size:
-            size = len(use.registers)
-            for item in body:
-                _follow(use, item, body)
+    known = -1
+    while known != (count := sum(map(len, owners.values()))):
+        known = count
+        for item in body:
+            _follow(item, owners, uses, body)
     return uses
 
 
 def _loaded(use: _Use, item: Instruction, target: Operand, body: Sequence[Instruction]) -> None:
     names = list(_registers(target))
-    use.registers.update(names)
     use.components = max(use.components, len(names))
     if use.value is None and names and item.types:
         use.value = _signed(names[0], item.types[-1], body) or _meaning(item.types[-1], names[0], body, reads=True)
@@ -144,41 +148,48 @@ def _signed(register: str, type_name: str, body: Sequence[Instruction]) -> DType
     return None
 
 
-def _follow(use: _Use, item: Instruction, body: Sequence[Instruction]) -> None:
+def _follow(item: Instruction, owners: _Owners, uses: dict[str, _Use], body: Sequence[Instruction]) -> None:
+    def own(operands: Sequence[Operand]) -> set[str]:
+        return set().union(*(owners.get(name, ()) for operand in operands for name in _registers(operand)))
+
     if item.call is not None:
-        use.escapes |= any(name in use.registers for operand in item.call.arguments for name in _registers(operand))
+        for name in own(item.call.arguments):
+            uses[name].escapes = True
     elif item.opcode in _MEMORY:
-        _through(use, item, body)
+        _through(item, owners, uses, body)
     elif item.opcode in _CARRIERS and item.operands:
         target, *sources = item.operands
-        carried = sources[2:] if item.opcode == "mad" else sources
-        if any(name in use.registers for source in carried for name in _registers(source)):
-            use.addresses |= item.opcode == "cvta" and "to" in item.modifiers
-            if item.types[-1:] and _bytes(item.types[-1]) == 8:
-                use.registers.update(_registers(target))
+        carried = own(sources[2:] if item.opcode == "mad" else sources)
+        for name in carried:
+            uses[name].addresses |= item.opcode == "cvta" and "to" in item.modifiers
+        if carried and item.types[-1:] and _bytes(item.types[-1]) == 8:
+            for register in _registers(target):
+                owners.setdefault(register, set()).update(carried)
 
 
-def _through(use: _Use, item: Instruction, body: Sequence[Instruction]) -> None:
-    """An access whose address, or whose value, comes from the parameter."""
+def _through(item: Instruction, owners: _Owners, uses: dict[str, _Use], body: Sequence[Instruction]) -> None:
+    """An access whose address, or whose value, comes from a parameter."""
     if any(space in item.modifiers for space in _ELSEWHERE):
         return
     for index, operand in enumerate(item.operands):
         if not isinstance(operand, AddressOperand):
-            use.escapes |= item.opcode in _WRITES and any(name in use.registers for name in _registers(operand))
+            if item.opcode in _WRITES:
+                for register in _registers(operand):
+                    for name in owners.get(register, ()):
+                        uses[name].escapes = True
             continue
-        if operand.base not in use.registers:
-            continue
-        use.addresses = True
-        use.writes |= item.opcode in _WRITES or (item.opcode == "cp" and index == 0)
-        values = [name for other in item.operands if other is not operand for name in _registers(other)]
-        if use.dtype is None and item.types:
-            use.dtype = _meaning(
-                item.types[-1], values[0] if values else "", body, reads=item.opcode not in ("st", "red")
-            )
-            use.components = 2 if item.types[-1] in _PACKED else 1
-        vector = next((part for part in item.modifiers if part in ("v2", "v4")), None)
-        if vector:
-            use.components = max(use.components, int(vector[1]))
+        for name in owners.get(operand.base or "", ()):
+            use = uses[name]
+            use.addresses = True
+            use.writes |= item.opcode in _WRITES or (item.opcode == "cp" and index == 0)
+            values = [one for other in item.operands if other is not operand for one in _registers(other)]
+            if use.dtype is None and item.types:
+                reads = item.opcode not in ("st", "red")
+                use.dtype = _meaning(item.types[-1], values[0] if values else "", body, reads=reads)
+                use.components = 2 if item.types[-1] in _PACKED else 1
+            vector = next((part for part in item.modifiers if part in ("v2", "v4")), None)
+            if vector:
+                use.components = max(use.components, int(vector[1]))
 
 
 def _meaning(type_name: str, register: str, body: Sequence[Instruction], reads: bool) -> DType | None:

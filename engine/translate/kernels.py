@@ -174,9 +174,10 @@ def _compile(
     ptx, symbol = _renamed(ptx, symbol, f"{kernel.name}_{len(made.modules)}" if several else kernel.name, taken)
     module, _ = parse(ptx)
     function = module.functions.get(symbol)
+    untouched = read_only(function) if function is not None else ()
     parameters, position = [], 0
     for item, name in pairs:
-        const = item.kind == "array" and function is not None and read_only(function, position + ADDRESS)
+        const = item.kind == "array" and position + ADDRESS < len(untouched) and untouched[position + ADDRESS]
         parameters.append(parameter(name, item, const, not own and name in kernel.states))
         position += len(parameters[-1].pieces)
     made.modules.append(ptx)
