@@ -84,6 +84,8 @@ class Checking(Instrument):
             if aligned:
                 self._find_if(probe, others, abi.DIVERGENT_BARRIER, site)
             here = emitter.put(f"or i32 {here}, {others}")
+        if "cluster" in instruction.modifiers:
+            return  # threads that have ended count as arrived
         first = emitter.put("call i32 @initial_lanes(ptr %ctx, ptr %tls)")
         emitter.declare("declare i32 @initial_lanes(ptr, ptr)")
         missing = emitter.put(f"xor i32 {first}, {here}")
