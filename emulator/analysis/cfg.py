@@ -59,6 +59,10 @@ def is_warp_barrier(instruction: Instruction) -> bool:
     return instruction.opcode in BARRIERS and "warp" in instruction.modifiers
 
 
+def is_mbarrier_wait(instruction: Instruction) -> bool:
+    return instruction.opcode == "mbarrier" and not {"test_wait", "try_wait"}.isdisjoint(instruction.modifiers)
+
+
 def meeting_of(item: Instruction) -> Instruction | None:
     """The barrier of the warp that an instruction implies: its members come together before it.
 
@@ -81,8 +85,12 @@ def _ends_block(item: Instruction) -> bool:
     return item.opcode == "trap" and item.guard is None
 
 
-def build_graph(flat: FlatKernel, meet: bool = False) -> tuple[Graph, list[Problem]]:
-    """The blocks of a flat body. `meet`: what the lanes of a warp do together begins a block, behind a barrier."""
+def build_graph(flat: FlatKernel, meet: bool = False, wait: bool = False) -> tuple[Graph, list[Problem]]:
+    """The blocks of a flat body.
+
+    `meet`: what the lanes of a warp do together begins a block, behind a barrier. `wait`: a wait at an mbarrier ends a
+    block.
+    """
     problems: list[Problem] = []
     blocks: list[Block] = [Block(0)]
     labels: dict[str, int] = {}
@@ -99,7 +107,8 @@ def build_graph(flat: FlatKernel, meet: bool = False) -> tuple[Graph, list[Probl
             if current.terminator is not None:
                 current = Block(len(blocks))
                 blocks.append(current)
-            if _ends_block(step) or (meet and is_warp_barrier(step)):
+            waits = wait and is_mbarrier_wait(step) and step.guard is None
+            if _ends_block(step) or (meet and is_warp_barrier(step)) or waits:
                 current.terminator = step
             else:
                 current.instructions.append(step)
@@ -116,7 +125,7 @@ def build_graph(flat: FlatKernel, meet: bool = False) -> tuple[Graph, list[Probl
 def _link(block: Block, labels: dict[str, int], tables: dict[str, BranchTable], problems: list[Problem]) -> None:
     last = block.terminator
     following = block.id + 1
-    if last is None or is_block_barrier(last) or is_warp_barrier(last):
+    if last is None or is_block_barrier(last) or is_warp_barrier(last) or is_mbarrier_wait(last):
         block.successors = [following]
     elif last.opcode == "bra":
         target = last.operands[0] if last.operands else None

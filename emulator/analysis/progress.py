@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from emulator.analysis.cfg import Graph, is_block_barrier, is_warp_barrier
+from emulator.analysis.cfg import Graph, is_block_barrier, is_mbarrier_wait, is_warp_barrier
 from emulator.analysis.classify import Classes
 from emulator.analysis.operands import definitions, uses
 from emulator.syntax.nodes import Instruction, Label
@@ -17,7 +17,6 @@ _FENCES = frozenset({"membar", "fence"})
 _CONSTANT = frozenset({"nc", "local", "const", "param", "param::entry", "param::func"})
 _PRIVATE = frozenset({"shared", "shared::cta"}) | _CONSTANT
 _LONGEST_SPIN = 24  # instructions
-_WAITS = frozenset({"test_wait", "try_wait"})
 _QUIET_SPACES = frozenset({"shared", "local", "const", "param"})
 _CHANGING = frozenset({"st", "atom", "red", "cp", "call", "bar", "barrier", "wmma", "stmatrix", "trap"})
 
@@ -29,9 +28,20 @@ def needs_independent_lanes(graph: Graph, classes: Classes) -> bool:
         if last is not None and is_block_barrier(last) and (classes.waiting[block] or last.guard is not None):
             return True
     return _meet_apart(graph, classes) or any(
-        _may_spin(graph, body, _watches_memory)
+        (_may_spin(graph, body, _watches_memory) and not _waits_together(graph, classes, body))
         or (not _meets(graph, body) and _may_spin(graph, body, _rereads(graph, body, _CONSTANT)))
         for body in _loops(graph)
+    )
+
+
+def _waits_together(graph: Graph, classes: Classes, body: set[int]) -> bool:
+    """Whether a loop waits at mbarriers alone, and all lanes of the gang as one: then the gang can give way as one."""
+    if _may_spin(graph, body, _watches_flags) or any(classes.waiting[block] for block in body):
+        return False
+    waits = [item for block in body for item in _items(graph, block) if is_mbarrier_wait(item)]
+    return all(
+        item.guard is None and all(classes.shapes[name].kind == "uniform" for name in definitions(item))
+        for item in waits
     )
 
 
@@ -108,7 +118,7 @@ def is_active(item: Instruction) -> bool:
     if item.opcode in ("ld", "ldu"):
         return _QUIET_SPACES.isdisjoint(part.split("::")[0] for part in item.modifiers)
     if item.opcode == "mbarrier":
-        return _WAITS.isdisjoint(item.modifiers)
+        return not is_mbarrier_wait(item)
     if item.opcode in ("bar", "barrier"):
         return "arrive" in item.modifiers
     return item.opcode in _CHANGING
@@ -202,8 +212,10 @@ def _may_spin(graph: Graph, body: set[int], watches: Callable[[Instruction], boo
 
 
 def _watches_memory(item: Instruction) -> bool:
+    return is_mbarrier_wait(item) or _watches_flags(item)
+
+
+def _watches_flags(item: Instruction) -> bool:
     if item.opcode == "atom":
         return True
-    if item.opcode == "mbarrier":
-        return not _WAITS.isdisjoint(item.modifiers)
     return item.opcode == "ld" and not _STRONG.isdisjoint(item.modifiers)

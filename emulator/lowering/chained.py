@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from emulator.analysis.cfg import Block
+from emulator.analysis.cfg import Block, is_mbarrier_wait
 from emulator.analysis.operands import uses
+from emulator.analysis.progress import is_active
 from emulator.isa.builder import FLOATS
 from emulator.lowering import abi
 from emulator.lowering.control import ChainControl, Control
@@ -16,13 +17,17 @@ from emulator.syntax.nodes import Instruction, RegisterOperand
 
 class ChainedKernel(KernelLowering):
     def _make_control(self) -> Control:
+        ends = (self.graph.blocks[block].terminator for block in self.graph.order)
+        self._waits = any(last is not None and is_mbarrier_wait(last) for last in ends)
         return ChainControl(self.emitter, self.graph, self.classes.waiting)
 
     def frame_bytes(self) -> int:
         return self.barriers.frame_bytes
 
     def _note_activity(self, block: Block) -> None:
-        """These gangs never spin: each comes to a barrier or to its end."""
+        """Gangs spin at mbarriers only; each of the others comes to a barrier or to its end."""
+        if self._waits and any(is_active(item) or item.opcode in ("atom", "red") for item in block.instructions):
+            self.mark_changed()
 
     def suspends(self) -> bool:
         return bool(self.barriers.resumes) or self.barriers.uses_frame
@@ -47,6 +52,33 @@ class ChainedKernel(KernelLowering):
             self.registers.write_value(result.name, self.barriers.reduced(last))
             self.registers.flush(self.liveness.live_in[target], set(), None)
         self.control.edge(block.id, target, word)
+
+    def _mbarrier_wait(self, block: Block, last: Instruction, mask: Mask) -> None:
+        """Where the phase is not over the gang lets the others go on once, and looks again."""
+        (target,) = block.successors
+        self.instructions.lower(last, mask)
+        failed = self.instructions.failed_wait
+        named = {name for name in uses(last) if name in self.flat.registers}
+        self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
+        if self.classes.waiting[block.id]:
+            # Lanes wait elsewhere, so this is no loop that waits: the program looks again where it wants to.
+            self.control.edge(block.id, target, mask.word)
+            return
+        names = sorted(self.liveness.live_in[target] | named)
+        saved = [slot for name in names for _, slot in self.registers.slots(name)]
+        again, over = self.emitter.new_label("again"), self.emitter.new_label("over")
+        self.emitter.branch_if(failed, again, over)
+        self.emitter.place(again)
+        alive = self.barriers.field("%frame", abi.FRAME_ALIVE)
+        self.emitter.emit(f"store i{self.gang.width} {mask.word}, ptr {alive}")
+        self.barriers.suspend([*saved, ("%M", f"i{self.gang.width}")])
+        self.registers.begin_block()
+        later = Mask(self.emitter, self.emitter.put(f"load i{self.gang.width}, ptr %M"))
+        self.instructions.lower(last, later)
+        self.registers.flush(self.liveness.live_in[target], set(), None)
+        self.control.edge(block.id, target, later.word)
+        self.emitter.place(over)
+        self.control.edge(block.id, target, mask.word)
 
     def _warp_barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
         raise problem_of(last, "internal: lanes that move together meet nowhere")

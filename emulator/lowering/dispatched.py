@@ -12,6 +12,7 @@ from emulator.lowering.dispatch import DispatchControl
 from emulator.lowering.emitter import LIKELY
 from emulator.lowering.kernel import KernelLowering
 from emulator.lowering.memory import Mask
+from emulator.lowering.memory_instructions import problem_of
 from emulator.syntax.nodes import Instruction, RegisterOperand
 
 
@@ -22,8 +23,7 @@ class DispatchedKernel(KernelLowering):
 
     def _note_activity(self, block: Block) -> None:
         if any(is_active(instruction) for instruction in block.instructions):
-            place = self.emitter.put(f"getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}")
-            self.emitter.emit(f"store i32 {abi.CHANGED}, ptr {place}")
+            self.mark_changed()
 
     def suspends(self) -> bool:
         return True
@@ -93,6 +93,9 @@ class DispatchedKernel(KernelLowering):
         emitter.branch("dispatch")
         emitter.place(here)
         self.control.edge(block.id, target, mask.word)
+
+    def _mbarrier_wait(self, block: Block, last: Instruction, mask: Mask) -> None:
+        raise problem_of(last, "internal: lanes that progress apart wait apart")
 
     def _behind_reduction(self, block: Block, last: Instruction, target: int, label: str) -> None:
         self.emitter.place(label)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from emulator.analysis.cfg import Block, Graph, is_block_barrier, is_warp_barrier
+from emulator.analysis.cfg import Block, Graph, is_block_barrier, is_mbarrier_wait, is_warp_barrier
 from emulator.analysis.classify import Classes
 from emulator.analysis.flat import SHARED_TAG, FlatKernel
 from emulator.analysis.gang import Gang
@@ -111,6 +111,10 @@ class KernelLowering(ABC):
         """A barrier of the warp at the end of a block of code."""
 
     @abstractmethod
+    def _mbarrier_wait(self, block: Block, last: Instruction, mask: Mask) -> None:
+        """A wait at an mbarrier at the end of a block of code."""
+
+    @abstractmethod
     def _slots(self) -> list[str]:
         """Code that makes the pointers of the register slots."""
 
@@ -129,6 +133,10 @@ class KernelLowering(ABC):
     @abstractmethod
     def _note_activity(self, block: Block) -> None:
         """Code that tells the scheduler of what a block of code may change, where gangs can spin."""
+
+    def mark_changed(self) -> None:
+        place = self.emitter.put(f"getelementptr i8, ptr %tls, i64 {abi.WORKER_ACTIVITY}")
+        self.emitter.emit(f"store i32 {abi.CHANGED}, ptr {place}")
 
     def _block(self, block: Block) -> None:
         mask = Mask(self.emitter, self.control.enter(block.id))
@@ -166,6 +174,9 @@ class KernelLowering(ABC):
             return
         if is_warp_barrier(last):
             self._warp_barrier(block, last, mask)
+            return
+        if is_mbarrier_wait(last):
+            self._mbarrier_wait(block, last, mask)
             return
         problem = lookup(last)
         if isinstance(problem, Problem):

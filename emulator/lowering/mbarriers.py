@@ -39,6 +39,8 @@ def space_of(instruction: Instruction) -> str:
 class MbarrierInstructions(MemoryInstructions):
     """Lowers `mbarrier` and the arrivals that copies make."""
 
+    failed_wait = "false"  # of the wait lowered last: whether some lane's phase was not over
+
     # Calls of the support library.
 
     def _array(self, value: Value, tag: int) -> str:
@@ -131,11 +133,17 @@ class MbarrierInstructions(MemoryInstructions):
         else:
             state = self._source(instruction.operands[2], "i64")
         addresses, states = self._addresses_of(address, ADDRESSES), self._array(state, SOURCES)
+        alike = address.kind == "uniform" and not state.lanes
+        asked = mask
+        if alike:
+            # One object and one phase: the first lane asks for all.
+            first = emitter.put(f"and i{width} {mask.word}, {emitter.put(f'sub i{width} 0, {mask.word}')}")
+            asked = Mask(emitter, first)
         complete = emitter.temporary("i32", 1, RESULT)
         emitter.emit(f"store i32 0, ptr {complete}")
-        self._served("mbarrier_test", site, mask, space, f"ptr {addresses}", f"ptr {states}", f"ptr {complete}")
+        self._served("mbarrier_test", site, asked, space, f"ptr {addresses}", f"ptr {states}", f"ptr {complete}")
         word = emitter.put(f"load i{width}, ptr {complete}")
-        waits = emitter.put(f"icmp ne i{width} {word}, {mask.word}")
+        waits = self.failed_wait = emitter.put(f"icmp ne i{width} {word}, {asked.word}")
         waiting, after = emitter.new_label("waiting"), emitter.new_label("tested")
         emitter.branch_if(waits, waiting, after)
         emitter.place(waiting)
@@ -144,8 +152,7 @@ class MbarrierInstructions(MemoryInstructions):
         emitter.place(after)
         result = instruction.operands[0]
         assert isinstance(result, RegisterOperand)
-        if address.kind == "uniform" and not state.lanes:
-            # One object and one phase: the same answer for all lanes that asked.
+        if alike:
             value = lanes.icmp("ne", Value(word, f"i{width}", 0), lanes.const(f"i{width}", 0))
         else:
             value = emitter.value(f"bitcast i{width} {word} to <{width} x i1>", "i1", width)

@@ -6,7 +6,7 @@ import hashlib
 import traceback
 from dataclasses import dataclass
 
-from emulator.analysis.cfg import build_graph
+from emulator.analysis.cfg import build_graph, is_mbarrier_wait
 from emulator.analysis.classify import Classifier
 from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.gang import Gang
@@ -21,7 +21,7 @@ from emulator.lowering.kernel import KernelLowering, LoweredKernel
 from emulator.lowering.validate import validate
 from emulator.runtime.compiled import CompiledEntry, EntryParameter, ModuleVariable
 from emulator.runtime.jit import host_key, to_object
-from emulator.syntax.nodes import Module, Problem
+from emulator.syntax.nodes import Instruction, Module, Problem
 
 Dim3 = tuple[int, int, int]
 _MOST_THREADS = 1024
@@ -94,6 +94,10 @@ def lower_entry(
         graph, _ = build_graph(flat, meet=True)
         liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
+    elif any(isinstance(item, Instruction) and is_mbarrier_wait(item) for item in flat.body):
+        graph, _ = build_graph(flat, wait=True)
+        liveness = analyse_liveness(graph, flat.registers)
+        classes = Classifier(flat, graph, liveness, gang).run()
     lowering = kind(flat, graph, liveness, classes, gang, make_instruments(instruments))
     lowered = lowering.run()
     if lowering.problems:

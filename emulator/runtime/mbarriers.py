@@ -23,6 +23,10 @@ def lane_loop(name: str, parameters: str, body: str, result: str = "i1", done: s
     return f"""
 define {result} @{name}(ptr %ctx, ptr %tls, i32 %site, i32 %mask, {parameters}) noinline {{
 entry:
+  %address.cache = alloca i64
+  %place.cache = alloca ptr
+  store i64 -1, ptr %address.cache
+  store ptr null, ptr %place.cache
   %none = icmp eq i32 %mask, 0
   br i1 %none, label %out, label %lane.loop
 lane.loop:
@@ -60,9 +64,17 @@ def misused(kind: int, reason: int | str, label: str, address: str = "%address")
 
 _PLACE = f"""
 {lane_value("address", "i64", "addresses")}
-  %place = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 8, i32 %space, i32 {abi.ATOMIC},
-                                  i32 0, i32 %lane)
-  %lost = icmp eq ptr %place, null
+  ; mostly the object of the lane before
+  %last.address = load i64, ptr %address.cache
+  %last.place = load ptr, ptr %place.cache
+  %again = icmp eq i64 %address, %last.address
+  br i1 %again, label %found, label %seek
+seek:
+  %sought = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 8, i32 %space, i32 {abi.ATOMIC},
+                                   i32 0, i32 %lane)
+  store i64 %address, ptr %address.cache
+  store ptr %sought, ptr %place.cache
+  %lost = icmp eq ptr %sought, null
   br i1 %lost, label %fail, label %found
 """
 
@@ -80,6 +92,7 @@ _INIT = lane_loop(
     f"""
 {_PLACE}
 found:
+  %place = phi ptr [ %last.place, %lane.loop ], [ %sought, %seek ]
 {lane_value("count", "i32", "counts")}
   %least = icmp ne i32 %count, 0
   %most = icmp ule i32 %count, {_COUNT_MASK}
@@ -102,6 +115,7 @@ _INVALIDATE = lane_loop(
     f"""
 {_PLACE}
 found:
+  %place = phi ptr [ %last.place, %lane.loop ], [ %sought, %seek ]
 {_VALID}
 use:
   store i64 0, ptr %place
@@ -116,6 +130,7 @@ _UPDATE = lane_loop(
     f"""
 {_PLACE}
 found:
+  %place = phi ptr [ %last.place, %lane.loop ], [ %sought, %seek ]
 {_VALID}
 use:
 {lane_value("count", "i32", "counts")}
@@ -196,6 +211,7 @@ _TEST = lane_loop(
     f"""
 {_PLACE}
 found:
+  %place = phi ptr [ %last.place, %lane.loop ], [ %sought, %seek ]
 {_VALID}
 use:
 {lane_value("state", "i64", "states")}
