@@ -46,6 +46,7 @@ def usable(case: Case) -> bool:
     return not (floating and form.opcode in ("add", "sub", "mul") and not form.pick("rn", "rz", "rm", "rp"))
 
 
+_FLOATS = {"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "tf32", "e4m3x2", "e5m2x2"}
 # ptxas 13.0 lets these change their destination where the guard is false.
 _UNGUARDED = ("testp", "set")
 EXTRA: tuple[str, ...] = ()  # names of further cases, as long as they are not measured
@@ -69,13 +70,26 @@ class Program:
         self.name = name
         self.random = generator
         self.lines: list[str] = []
+        self.floating: set[str] = set()  # registers that a floating instruction wrote last
 
     def register(self, low: str) -> str:
         prefix, count = _POOLS[_POOL_OF[low]]
         return f"{prefix}{self.random.randrange(count)}"
 
+    def bits(self, low: str) -> str:
+        """A register that holds bits or an integer, or else a literal.
+
+        ptxas 13.0 takes one that a floating instruction wrote for a number, and converts it, where it is a shift's
+        amount or is stored as a byte.
+        """
+        prefix, count = _POOLS[_POOL_OF[low]]
+        names = [f"{prefix}{number}" for number in range(count)]
+        return self.random.choice([name for name in names if name not in self.floating] or ["1"])
+
     def source(self, kind: str, opcode: str) -> str:
         low = LLVM_TYPES[kind]
+        if opcode in ("shl", "shr") and kind == "u32":
+            return self.bits(low)
         if kind in _INTEGERS and opcode not in _REGISTERS_ONLY and self.random.random() < 0.15:
             size = 16 if low == "i16" else 32
             value = self.random.choice((0, 1, 2, 7, 31, 32, 63, 255, -1, self.random.getrandbits(size - 1)))
@@ -97,6 +111,11 @@ class Program:
         ]
         if case.active and form.sources:
             sources[-1] = "-1"
+        if set(form.sources) == {"f64"} and len(sources) > 1:
+            # Which of two NaNs is passed on is ptxas's choice where operands are the same.
+            sources = self.random.sample([f"%w{n}" for n in range(8)], len(sources))
+        written = self.floating.update if set(form.modifiers) & _FLOATS else self.floating.difference_update
+        written(targets)
         if sources and not any(text[0] == "%" for text in sources):
             # Of literals alone ptxas works the result out itself, special functions with other last bits.
             sources[0] = self.register(LLVM_TYPES[form.sources[0]])
@@ -125,7 +144,9 @@ class Program:
         chance = self.random.random()
         if chance < 0.12:
             offset = 4 * self.random.randrange(WORDS - 1)
-            self.lines.append(f"ld.global.b32 {self.register('i32')}, [%in+{offset}];")
+            target = self.register("i32")
+            self.floating.discard(target)
+            self.lines.append(f"ld.global.b32 {target}, [%in+{offset}];")
         elif chance < 0.18:
             self._shared()
         elif chance < 0.22:
@@ -137,9 +158,12 @@ class Program:
             if form.row.carry_in or form.row.carry_out:
                 self._carry(case)
                 return
+            before = set(self.floating)
             guard = f"@{'!' if self.random.random() < 0.5 else ''}{self.register('i1')} "
             guarded = form.row.kind == "alu" and form.opcode not in _UNGUARDED and self.random.random() < 0.1
             self.lines.append(f"{guard if guarded else ''}{form.name} {self._operands(case)};")
+            if guarded:
+                self.floating |= before  # the old value may stay
 
     def _shared(self) -> None:
         """Bytes of the thread's own 64, written at one width and read at another."""
@@ -150,7 +174,14 @@ class Program:
             if opcode == "ld" and kind[0] in "su" and size < 4 and self.random.random() < 0.5:
                 low = "i32"  # extended
             count = self.random.choice([n for n in (1, 2, 4) if n * size <= 16])
-            names = self.random.sample([f"{_POOLS[low][0]}{n}" for n in range(_POOLS[low][1])], count)
+            pool = [f"{_POOLS[low][0]}{n}" for n in range(_POOLS[low][1])]
+            if opcode == "st":
+                pool = [name for name in pool if name not in self.floating or kind[0] == "f"]
+                if len(pool) < count:
+                    return
+            names = self.random.sample(pool, count)
+            if opcode == "ld":
+                (self.floating.update if kind[0] == "f" else self.floating.difference_update)(names)
             vector_, text = ("", names[0]) if count == 1 else (f".v{count}", "{" + ", ".join(names) + "}")
             place = f"[%mine+{self.random.randrange(64 // (size * count)) * size * count}]"
             operands = f"{place}, {text}" if opcode == "st" else f"{text}, {place}"
@@ -168,6 +199,7 @@ class Program:
         low = {"64": "i64", "16": "i16"}.get(kind.lstrip("busf"), "i32")
         names = [self.register(low) for _ in range(3 if operation == "cas" else 2)]
         place = f"[%cell+{8 * self.random.randrange(4)}]"
+        (self.floating.update if "f" in kind else self.floating.difference_update)(names[:1])
         self.lines.append(f"atom.global.{operation}.{kind} {names[0]}, {place}, {', '.join(names[1:])};")
 
     def text(self) -> str:

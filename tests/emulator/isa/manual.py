@@ -40,7 +40,8 @@ of `tests/data` that holds the form, with what it must do; those for sm_90 an H2
   fuses, so that their code gives the same here and there. In PTX of your own write `fma.rn`, or `.rn`.
 - Of constants alone ptxas works results out itself, special functions (`sin.approx`, `rsqrt.approx` …) with other
   last bits than the unit's.
-- Which of several NaN payloads of doubles is passed on depends on the order in which ptxas puts the factors.
+- Which of several NaN payloads of doubles is passed on depends on the order in which ptxas puts the operands, and
+  `abs.f32` of bits that an integer instruction made keeps the payload of a NaN.
 - ptxas 13.0 lets `testp` and `set` change their destination where their guard is false, and takes an untyped register
   that a floating instruction wrote for a number, and converts it, where it is a shift's amount or is stored as a byte.
   The emulator does what the instruction says.
