@@ -48,6 +48,18 @@ def chosen_kernel(local: "Local", compilation: "CompileRequest", shown: str, ent
     raise Refused(f"no kernel is called {entry}{did_you_mean(entry, names)} (there are: {', '.join(names)})")
 
 
+def launch_in(local: "Local", compilation: "CompileRequest", entry: str) -> "RecognisedKernel | None":
+    """The launch of a Numba script's kernel, where it is written out and no other is meant; None otherwise."""
+    from protocol.inspection import InspectRequest
+    from sandbox import inspection
+
+    question = InspectRequest(compile=compilation, recognise=True)
+    report = inspection.inspect(local.box, question, local.stores, local.cancelled, local.limits)
+    kernels = [item for item in (report.recognised.kernels if report.recognised else ()) if item.request.buffers]
+    kernels = [item for item in kernels if entry in ("", item.name)]
+    return kernels[0] if len(kernels) == 1 else None
+
+
 def compilation_of(kernel: "RecognisedKernel", asked: "CompileRequest") -> "CompileRequest":
     """Its source and options, for the architecture that was asked for."""
     from protocol.run import compile_request

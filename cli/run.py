@@ -150,7 +150,7 @@ def run(
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
 
     from cli.argument_syntax import parse_argument
-    from cli.recognised import chosen_kernel, compilation_of, is_cupy, launch_of, typed_extents
+    from cli.recognised import chosen_kernel, compilation_of, is_cupy, launch_in, launch_of, typed_extents
 
     given = [parse_argument(text) for text in argument or ()]
     text, shown = read_source(file)
@@ -183,6 +183,18 @@ def run(
                 request = extended(found.request.model_copy(update=ready_made), additions)
                 raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json))
             grid, block = grid or typed_extents(launch.config.grid), block or typed_extents(launch.config.block)
+        if compilation.source.language == "numba" and not (given or grid or block or shared):
+            launched = launch_in(local, compilation, entry)
+            if launched is not None:
+                request = launched.request.model_copy(
+                    update={
+                        "source": compilation.source,
+                        "options": compilation.options,
+                        "architecture": compilation.architecture,
+                        "device": chosen.name,
+                    }
+                )
+                raise typer.Exit(_perform(local, extended(request, additions), shown, chosen.name, kept, as_json))
         report = inspect(local, compilation)
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))

@@ -9,7 +9,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.run import RunRequest
 from protocol.source import Source
 
-RecognisedKind = Literal["RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel"]
+RecognisedKind = Literal["RawKernel", "RawModule", "ElementwiseKernel", "ReductionKernel", "numba"]
 
 
 class RecogniseRequest(Model):
@@ -20,7 +20,8 @@ class RecogniseRequest(Model):
 
 
 class RecognisedKernel(Model):
-    """One kernel of the text, ready to run. Of a raw kernel the arguments follow once its source is compiled."""
+    """One kernel of the text, ready to run. Raw kernels, and those of Numba, have arguments where a launch in the text
+    can be read; else they follow once the source is compiled."""
 
     kind: RecognisedKind
     name: str

@@ -12,6 +12,7 @@ from typing import Any
 from engine.recognise import generated
 from engine.recognise.constants import Unknown, Value, constant, names_of
 from engine.recognise.generated import Item, Unreadable
+from engine.recognise.launches import arguments_of, config_of
 from engine.recognise.options import options_of
 from protocol.diagnostics import Diagnostic, Severity, Span
 from protocol.reading import Unreadable as Refused
@@ -79,6 +80,11 @@ def recognise(text: str) -> Recognised:
         except Refused as error:
             told.append(_about(item, f"{item.kind} cannot be run here: {str(error)[:300]}", item.node))
     numba = any(root == "numba" for root in roots.values())
+    if numba:
+        try:
+            kernels += _of_numba(tree, text, names)
+        except Refused as error:
+            told.append(_told(f"a launch cannot be taken over: {str(error)[:300]}", None, "note"))
     if not kernels and not told and not numba:
         told.append(_told("no kernel of CuPy was found in this text", None, help_text=_HELP))
     verdict = "ok" if kernels or numba else "compile-error"
@@ -183,28 +189,52 @@ def _raw(
     if not entries:
         raise Unreadable("its code has no __global__ function")
     for entry in entries:
-        launch = _launch_of(item, names) if len(entries) == 1 else {}
-        step = {"kind": "launch", "entry": entry, "config": {"grid": [1], "block": [256], **launch}, "arguments": []}
+        config, buffers, arguments = _launch_of(item, names) if len(entries) == 1 else ({}, [], [])
         source = {"text": code.strip("\n") + "\n", "file_name": "kernel.cu"}
-        yield _kernel(item, entry, {"source": source, "options": fields, "steps": [step]})
+        yield _kernel(item, entry, {"source": source, "options": fields, **_whole(entry, config, buffers, arguments)})
 
 
-def _launch_of(item: _Found, names: Mapping[str, ast.expr]) -> dict[str, Any]:
-    """Grid, block and shared memory of a call kernel((…), (…), (…), shared_mem=…), as far as they are written out."""
-    found: dict[str, Any] = {}
-    for call in item.calls:
-        for place, argument in zip(("grid", "block"), call.args, strict=False):
-            try:
-                value = constant(argument, names)
-            except Unknown:
-                continue
-            extents = value if isinstance(value, tuple) else (value,)
-            if 1 <= len(extents) <= 3 and all(type(one) is int and 0 < one < 1 << 31 for one in extents):
-                found[place] = list(extents)
-        for word in call.keywords:
-            if word.arg == "shared_mem" and isinstance(word.value, ast.Constant) and type(word.value.value) is int:
-                found["dynamic_shared_bytes"] = word.value.value
-    return found
+def _launch_of(item: _Found, names: Mapping[str, ast.expr]) -> tuple[dict[str, Any], list[Any], list[Any]]:
+    """Configuration, buffers and arguments of the last call kernel((…), (…), (…), shared_mem=…)."""
+    for call in reversed(item.calls):
+        words = {word.arg: word.value for word in call.keywords}
+        grid, block, given = (*call.args, None, None, None)[:3]
+        grid, block, given = words.get("grid", grid), words.get("block", block), words.get("args", given)
+        config = config_of(grid, block, words.get("shared_mem"), names)
+        buffers, arguments = arguments_of(given.elts if isinstance(given, ast.Tuple | ast.List) else (), names)
+        return config, buffers, arguments
+    return {}, [], []
+
+
+def _whole(entry: str, config: Mapping[str, Any], buffers: Sequence[Any], arguments: Sequence[Any]) -> dict[str, Any]:
+    step = {
+        "kind": "launch",
+        "entry": entry,
+        "config": {"grid": [1], "block": [256], **config},
+        "arguments": arguments,
+    }
+    return {"buffers": buffers, "steps": [step]}
+
+
+def _of_numba(tree: ast.Module, text: str, names: Mapping[str, ast.expr]) -> Iterator[RecognisedKernel]:
+    """The first launch kernel[grid, block](…) of each kernel of the text."""
+    own = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.decorator_list}
+    seen: set[str] = set()
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)):
+            continue
+        kernel, given = node.func.value, node.func.slice
+        if not isinstance(kernel, ast.Name) or kernel.id not in own or kernel.id in seen:
+            continue
+        grid, block, _, shared = (*(given.elts if isinstance(given, ast.Tuple) else [given]), *[None] * 4)[:4]
+        config = config_of(grid, block, shared, names)
+        buffers, arguments = arguments_of(node.args, names)
+        source = {"language": "numba", "text": text, "file_name": "kernel.py"}
+        request = {"source": source, **_whole(kernel.id, config, buffers, arguments)}
+        seen.add(kernel.id)
+        yield RecognisedKernel(
+            kind="numba", name=kernel.id, line=own[kernel.id].lineno, request=read(RunRequest, json.dumps(request))
+        )
 
 
 def _generated(item: _Found, values: Mapping[str, Value], names: Mapping[str, ast.expr]) -> RecognisedKernel:

@@ -66,3 +66,13 @@ def test_an_example_in_python_runs(warpyard: Warpyard) -> None:
     assert (ROOT / "examples" / "saxpy-numba.py").exists()
     done = warpyard("run", "--example", "saxpy-numba")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_script_with_its_launch_runs_as_it_is(warpyard: Warpyard, tmp_path: Path) -> None:
+    host = "import numpy as np\nx = cuda.to_device(np.arange(64, dtype=np.float32))\ny = np.ones(64, np.float32)\n"
+    (tmp_path / "script.py").write_text(f"{NUMBA}\n{host}add[2, 32](x, y)\nprint(y)\n")
+    done = warpyard("run", "script.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("add · grid 2 × block 32 · ")
+    assert "\ny  float32[64]  min 1  max 64  [1, 2, 3, 4, 5, 6, 7, 8, …]\n" in done.stdout
+    assert "host code is left out (lines 9, 11, 12)" in done.stderr

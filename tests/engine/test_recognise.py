@@ -195,6 +195,81 @@ def test_what_cannot_be_read_is_told_at_its_line(name: str) -> None:
     assert (told.span.line if told.span else None) == line
 
 
+SCRIPT = """
+import cupy as cp
+import numpy as np
+add = cp.RawKernel(r'''extern "C" __global__ void add(const float *a, const float *b, float *c, int n, float f) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = f * (a[i] + b[i]);
+}''', 'add')
+n = 96
+a = cp.arange(n, dtype=cp.float32).reshape(4, -1)
+b = cp.ones((4, 24), dtype='float32')
+c = cp.zeros_like(a)
+add(((n + 31) // 32,), (32,), (a, b, c, n, np.float32(0.5)))
+"""
+
+
+def test_a_raw_kernel_takes_its_arrays_from_the_call() -> None:
+    (kernel,) = recognise(SCRIPT).kernels
+    assert [(item.name, item.dtype, item.shape) for item in kernel.request.buffers] == [
+        *(("a", "float32", (4, 24)), ("b", "float32", (4, 24)), ("c", "float32", (4, 24))),
+    ]
+    job = launched(kernel.request, compiled(kernel.request))
+    np.testing.assert_array_equal(array(job, "c", "float32"), (np.arange(96, dtype=np.float32) + 1) / 2)
+
+
+ARRAYS = {
+    "cp.arange(8)": ("int64", (8,), {"kind": "arange", "start": 0, "step": 1}),
+    "np.arange(1, 2, 0.25)": ("float64", (4,), {"kind": "arange", "start": 1, "step": 0.25}),
+    "cp.zeros((2, 3), np.int32)": ("int32", (2, 3), {"kind": "zeros"}),
+    "cp.empty(5, dtype='f')": None,
+    "cp.full((4,), 2.5, dtype=cp.float16)": ("float16", (4,), {"kind": "full", "value": 2.5}),
+    "cp.ones(4, dtype=bool)": ("bool", (4,), {"kind": "full", "value": 1}),
+    "np.linspace(0, 1, 11)": ("float64", (11,), {"kind": "linspace", "start": 0, "stop": 1}),
+    "cp.random.rand(2, 2).astype(np.float32)": ("float32", (2, 2), {"kind": "uniform"}),
+    "np.random.default_rng(1).standard_normal(size=6)": ("float64", (6,), {"kind": "normal"}),
+    "cp.asarray(np.arange(6, dtype=np.int32).reshape(2, 3))": ("int32", (2, 3), {"kind": "arange"}),
+    "cp.arange(6).reshape((3, -1)).ravel()": ("int64", (6,), {"kind": "arange"}),
+    "cp.load('x.npy')": None,
+    "cp.zeros()": None,
+    "cp.arange(1e999)": None,
+    "cp.arange(0, 1, 0)": None,
+    "cp.full((2,), 'x')": None,
+    "cp.arange(4).reshape(None)": None,
+    "cp.zeros(1 << 40)": None,
+    "cp.zeros(n)": None,
+    "cp.zeros((0,))": None,
+    "cp.arange(6).reshape(4, 4)": None,
+}
+
+
+@pytest.mark.parametrize("text", ARRAYS)
+def test_arrays_are_read_off_the_text(text: str) -> None:
+    want = ARRAYS[text]
+    (kernel,) = recognise(f"{HEAD}k = cp.RawKernel('''{ADD}''', 'add')\nk((1,), (1,), ({text},))").kernels
+    if want is None:
+        assert (kernel.request.buffers, kernel.request.steps[0].arguments) == ((), ())  # type: ignore[union-attr]
+        return
+    (buffer,) = kernel.request.buffers
+    assert (buffer.dtype, buffer.shape) == want[:2]
+    assert want[2].items() <= buffer.init.model_dump().items()
+
+
+def test_a_launch_of_numba_is_taken_over() -> None:
+    text = (
+        "from numba import cuda\nimport numpy as np\n@cuda.jit\ndef k(x, n, f):\n    x[0] = n\n"
+        "n = 64\nx = cuda.to_device(np.ones(n, dtype=np.float32))\nk[n // 32, 32, 0, 128](x, n, np.float32(2))\n"
+    )
+    (kernel,) = recognise(text).kernels
+    step = kernel.request.steps[0]
+    assert isinstance(step, Launch)
+    assert (kernel.kind, kernel.name, kernel.line, kernel.request.source.language) == ("numba", "k", 4, "numba")
+    assert (step.config.grid, step.config.block, step.config.dynamic_shared_bytes) == ((2,), (32,), 128)
+    assert [item.kind for item in step.arguments] == ["buffer", "scalar", "scalar"]
+    assert kernel.request.buffers[0].shape == (64,)
+
+
 def test_kernels_of_numba_are_named_as_such() -> None:
     found = recognise("from numba import cuda\n@cuda.jit\ndef k(x):\n    pass\n")
     assert (found.verdict, found.numba, found.kernels) == ("ok", True, ())
