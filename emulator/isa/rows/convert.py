@@ -1,4 +1,4 @@
-"""Rows of cvt: integers and floating numbers of every width into each other."""
+"""Rows of conversions: integers and floating numbers of every width into each other."""
 
 from __future__ import annotations
 

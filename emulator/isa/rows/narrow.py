@@ -1,4 +1,4 @@
-"""Rows of cvt to and from numbers of eight bits and fewer, and of cvt.pack."""
+"""Rows of conversions to and from numbers of eight bits and fewer, and of cvt.pack."""
 
 from __future__ import annotations
 
@@ -145,10 +145,16 @@ _FEWER = "(e2m1x2|e2m3x2|e3m2x2)"
 ROWS = (
     row(f"cvt.rn.satfinite{{.relu}}.{_EIGHT}.f32 d, a, b", "b into the lower byte, a into the upper.", _encode_pair),
     row(f"cvt.rn.satfinite{{.relu}}.{_EIGHT}.f16x2 d, a", "Each half into its byte.", _encode_pair),
+    row(f"cvt.rn.satfinite{{.relu}}.{_EIGHT}.bf16x2 d, a", "Each half into its byte.", _encode_pair),
     row(f"cvt.rn{{.relu}}.f16x2.{_EIGHT} d, a", "Each byte into its half.", _decode_pair),
     row(
         f"cvt.rn.satfinite{{.relu}}.{_FEWER}.f32 d, a, b",
         "b into the lower byte (e2m1: four bits), a into the upper; NaN becomes the largest number.",
+        _encode_pair,
+    ),
+    row(
+        f"cvt.rn.satfinite{{.relu}}.{_FEWER}.(f16x2|bf16x2) d, a",
+        "Each half into its byte (e2m1: four bits); NaN becomes the largest number.",
         _encode_pair,
     ),
     row(f"cvt.rn{{.relu}}.f16x2.{_FEWER} d, a", "Each byte (e2m1: four bits) into its half.", _decode_pair),
