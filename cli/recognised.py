@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cli.local import Local
     from protocol.launch import Launch
     from protocol.recognition import RecognisedKernel
-    from protocol.run import CompileRequest
+    from protocol.run import CompileRequest, RunRequest
 
 _CUPY = re.compile(r"^\s*(?:import|from)\s+cupy\b", re.MULTILINE)
 _NUMBA = re.compile(r"^\s*(?:import|from)\s+numba\b", re.MULTILINE)
@@ -73,6 +73,29 @@ def launch_of(kernel: "RecognisedKernel") -> "Launch":
     (step,) = kernel.request.steps
     assert isinstance(step, Launch)
     return step
+
+
+def with_roles(local: "Local", request: "RunRequest") -> "RunRequest":
+    """The request in which a buffer that the kernel only reads is an input; unchanged where it does not compile."""
+    from cli.local import inspect
+    from protocol.arguments import BufferArgument
+    from protocol.launch import Launch
+    from protocol.run import compile_request
+
+    report = inspect(local, compile_request(request))
+    (step,) = request.steps
+    assert isinstance(step, Launch)
+    entry = next((item for item in report.entries if item.compiled and step.entry in (item.display, item.name)), None)
+    if entry is None or len(entry.parameters) != len(step.arguments):
+        return request
+    pairs = [
+        (argument.buffer, parameter.const)
+        for argument, parameter in zip(step.arguments, entry.parameters, strict=True)
+        if isinstance(argument, BufferArgument)
+    ]
+    read = {name for name, const in pairs if const} - {name for name, const in pairs if not const}
+    buffers = tuple(item.model_copy(update={"role": "in"}) if item.name in read else item for item in request.buffers)
+    return request.model_copy(update={"buffers": buffers})
 
 
 def typed_extents(extents: object) -> str | None:

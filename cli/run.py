@@ -150,7 +150,7 @@ def run(
         raise Refused("name a source file (or --example ID): warpyard run kernel.cu --arg n=1024 …")
 
     from cli.argument_syntax import parse_argument
-    from cli.recognised import chosen_kernel, compilation_of, is_cupy, launch_in, launch_of, typed_extents
+    from cli.recognised import chosen_kernel, compilation_of, is_cupy, launch_in, launch_of, typed_extents, with_roles
 
     given = [parse_argument(text) for text in argument or ()]
     text, shown = read_source(file)
@@ -180,7 +180,7 @@ def run(
             text, shown, entry = compilation.source.text, f"{shown} ({found.name})", launch.entry
             if found.request.buffers and not given:
                 ready_made = {"architecture": compilation.architecture, "device": chosen.name}
-                request = extended(found.request.model_copy(update=ready_made), additions)
+                request = extended(with_roles(local, found.request.model_copy(update=ready_made)), additions)
                 raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json))
             grid, block = grid or typed_extents(launch.config.grid), block or typed_extents(launch.config.block)
         if compilation.source.language == "numba" and not (given or grid or block or shared):
@@ -194,7 +194,8 @@ def run(
                         "device": chosen.name,
                     }
                 )
-                raise typer.Exit(_perform(local, extended(request, additions), shown, chosen.name, kept, as_json))
+                request = extended(with_roles(local, request), additions)
+                raise typer.Exit(_perform(local, request, shown, chosen.name, kept, as_json))
         report = inspect(local, compilation)
         if report.verdict != "ok":
             raise typer.Exit(_show_failed_compile(report, text, shown, as_json))

@@ -75,4 +75,5 @@ def test_a_script_with_its_launch_runs_as_it_is(warpyard: Warpyard, tmp_path: Pa
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("add · grid 2 × block 32 · ")
     assert "\ny  float32[64]  min 1  max 64  [1, 2, 3, 4, 5, 6, 7, 8, …]\n" in done.stdout
-    assert "host code is left out (lines 9, 11, 12)" in done.stderr
+    assert "host code is left out (lines 9, 11)" in done.stderr
+    assert "role" not in done.stderr, "what is only read is an input"
