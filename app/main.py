@@ -12,6 +12,7 @@ from app.observe import Metrics, Observe
 from app.routes import buffers, compile, devices, events, exports, films, health, page, runs, shares, uploads
 from app.service import open_service
 from protocol.inspection import InspectRequest
+from protocol.recognition import RecogniseRequest
 from protocol.run import RunRequest
 from store.settings import Settings
 from store.version import VERSION
@@ -20,7 +21,7 @@ _ROUTERS = (
     *(runs.router, events.router, buffers.router, compile.router, uploads.router),
     *(films.router, exports.router, devices.router, shares.router, health.router, page.router),
 )
-_BODIES = (RunRequest, InspectRequest, shares.NewShare)
+_BODIES = (RunRequest, InspectRequest, RecogniseRequest, shares.NewShare)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:

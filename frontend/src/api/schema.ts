@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 b35075fd7d88d98f308631f8ad05482485f44ac859004b374efb9e289577059a
+// Made by `npm run types` from the protocol's models; sha256 889978a493bd76249c45b13e98e648e87d59aabeb06c8b94c60f272227e88e08
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1320,14 +1320,15 @@ export interface components {
         };
         /**
          * RecognisedKernel
-         * @description One kernel of the text, ready to run. Of a raw kernel the arguments follow once its source is compiled.
+         * @description One kernel of the text, ready to run. Raw kernels, and those of Numba, have arguments where a launch in the text
+         *     can be read; else they follow once the source is compiled.
          */
         RecognisedKernel: {
             /**
              * Kind
              * @enum {string}
              */
-            kind: "RawKernel" | "RawModule" | "ElementwiseKernel" | "ReductionKernel";
+            kind: "RawKernel" | "RawModule" | "ElementwiseKernel" | "ReductionKernel" | "numba";
             /** Line */
             line: number;
             /** Name */
