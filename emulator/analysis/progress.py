@@ -114,7 +114,8 @@ def is_active(item: Instruction) -> bool:
     Without such instructions the frames of a block's gangs are its state, see `runtime.idleness`.
     """
     if item.opcode in ("atom", "red"):
-        return "shared" not in {part.split("::")[0] for part in item.modifiers}  # else it tells by itself
+        # Those of shared memory tell by themselves; red.async changes an mbarrier, too.
+        return "async" in item.modifiers or "shared" not in {part.split("::")[0] for part in item.modifiers}
     if item.opcode in ("ld", "ldu"):
         return _QUIET_SPACES.isdisjoint(part.split("::")[0] for part in item.modifiers)
     if item.opcode == "mbarrier":
