@@ -139,16 +139,27 @@ def _by_parameter(entry: Entry, arguments: Sequence[Given]) -> dict[str, Given]:
 
 
 def _suggestion(parameter: Parameter) -> str:
-    dtype = parameter.dtype or "float32"
     if parameter.kind == "pointer":
-        init = "random" if parameter.const else "zeros"
+        dtype = parameter.dtype or "uint8"
+        init = _first_values(parameter) if parameter.const else "zeros"
         shape = f"1024,{parameter.components}" if parameter.components > 1 else "1024"
         return f"--arg '{parameter.name}={dtype}[{shape}]:{init}'    ({parameter.type})"
     if parameter.kind == "vector":
         return f"--arg {parameter.name}={','.join('1' * parameter.components)}    ({parameter.type})"
     if parameter.kind == "struct":
         return f"--arg {parameter.name}=hex:{'00' * parameter.bytes}    ({parameter.type})"
+    if re.search(r"cuda(Texture|Surface)Object_t", parameter.type):
+        return f"--arg {parameter.name}=0    ({parameter.type}: a launch here has none; pass the array by a pointer)"
     return f"--arg {parameter.name}=1024    ({parameter.type})"
+
+
+def _first_values(parameter: Parameter) -> str:
+    """Numbers that the pointee's dtype holds; the bytes of a struct are none."""
+    if parameter.dtype is None:
+        return "zeros"
+    if parameter.dtype == "bool":
+        return "integers=0,2,1"
+    return "integers=0,100,1" if "int" in parameter.dtype else "random"
 
 
 def _buffer(given: GivenBuffer, role: str, uploads: dict[str, NpyFile]) -> Json:
@@ -188,6 +199,12 @@ def _argument(parameter: Parameter, given: Given) -> Json:
 
 
 def _value(parameter: Parameter, given: GivenValue) -> Json:
+    if parameter.kind == "struct":
+        raise Refused(
+            f"--arg {parameter.name}: {parameter.type} is a struct: give its {parameter.bytes} bytes, "
+            f"padding included, in hexadecimal, for example\n  {_suggestion(parameter)}\n"
+            "Python packs them: struct.pack('<fi', 0.5, 100).hex()"
+        )
     common = {"name": parameter.name, "dtype": given.dtype or parameter.dtype}
     if parameter.kind == "vector" or len(given.numbers) > 1:
         if len(given.numbers) != parameter.components:

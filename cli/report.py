@@ -123,10 +123,19 @@ def summary(
     if result.timings:
         lines.append(_times_line(result, fresh))
     if finished.verdict == "ok":
-        lines.append(terminal.paint("good", "ok"))
+        lines.append(_end_line(terminal, result))
     else:
         lines.append(f"{terminal.paint('error', finished.verdict)}: {plain(finished.message)}".rstrip(": "))
     return lines
+
+
+def _end_line(terminal: Terminal, result: RunResult) -> str:
+    """ok, unless a run that came to its end met a defect or missed a check, as the exit code says too."""
+    defects = sum(not found.advice for found in result.findings)
+    missed = sum(not check.passed for check in result.checks)
+    counts = [(defects, "defect", "found"), (missed, "check", "not passed")]
+    said = [f"{count} {word}{'' if count == 1 else 's'} {ending}" for count, word, ending in counts if count]
+    return terminal.paint("error", f"finished; {', '.join(said)}") if said else terminal.paint("good", "ok")
 
 
 def _buffer_line(terminal: Terminal, event: BufferRead, data: bytes | None) -> str:

@@ -10,7 +10,7 @@ from engine.languages.diagnose import assembler_diagnostics, capped, front_end_d
 from engine.languages.dwarf import BadDwarf, read_debug_info
 from engine.languages.headers import HEADERS
 from engine.languages.kernel_entries import distinct, resources, unknown_parameters
-from engine.languages.names import display_name
+from engine.languages.names import display_name, instantiation
 from engine.languages.nvrtc import Nvrtc, include_folders, nvrtc
 from engine.languages.nvrtc_log import Report, assembler_messages, front_end_messages, resource_reports
 from engine.languages.nvrtc_options import compiler_options, debug_options, ptx_options
@@ -149,5 +149,5 @@ def _no_kernel(text: SourceText) -> Diagnostic:
         help_text = "Write a __global__ function."
     else:
         message = "no kernel of the source is compiled: those that are templates exist once they are instantiated"
-        help_text = "Name an instantiation as the kernel of a launch, such as scale<float>."
+        help_text = f"Name an instantiation as the kernel of a launch, such as {instantiation(text.compiled.decode())}."
     return Diagnostic(severity="error", message=message, code="no-kernel", span=text.span(line or 1), help=help_text)

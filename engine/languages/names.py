@@ -47,3 +47,25 @@ def same_expression(first: str, second: str) -> bool:
 def _normal(expression: str) -> str:
     words = re.sub(r"\s+", " ", expression.strip())
     return re.sub(r" ?([^\w ]) ?", r"\1", words).removeprefix("::")
+
+
+_TEMPLATE = re.compile(
+    r"\btemplate\s*<(?P<parameters>(?:[^<>]|<[^<>]*>)*)>\s*(?:static\s+|inline\s+)*__global__\b"
+    r"(?:\s|static\b|inline\b|void\b|__launch_bounds__\s*\([^()]*\))*(?P<name>[A-Za-z_]\w*)\s*\("
+)
+_STARTS = {"typename": "float", "class": "float", "bool": "true"}
+
+
+def instantiation(source: str) -> str:
+    """How the first kernel template of a source may be instantiated, such as 'gemm<float, 16>'.
+
+    Types are float, whole numbers 16, defaults as written; 'scale<float>' where the template cannot be read so.
+    """
+    found = _TEMPLATE.search(source)
+    if found is None:
+        return "scale<float>"
+    arguments = []
+    for parameter in re.split(r",(?![^<]*>)", found["parameters"]):
+        declared, _, default = (part.strip() for part in parameter.partition("="))
+        arguments.append(default or _STARTS.get(declared.split(" ")[0], "16"))
+    return f"{found['name']}<{', '.join(arguments)}>"

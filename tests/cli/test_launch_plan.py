@@ -152,3 +152,24 @@ def test_choosing_none(entries: list[Entry], wanted: str, said: str, code: int) 
         choose_entry(entries, wanted)
     assert said in str(refusal.value)
     assert refusal.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("type_name", "dtype", "said"),
+    [
+        ("const unsigned char *", "uint8", "--arg 'p=uint8[1024]:integers=0,100,1'"),
+        ("const bool *", "bool", "--arg 'p=bool[1024]:integers=0,2,1'"),
+        ("const double *", "float64", "--arg 'p=float64[1024]:random'"),
+        ("const Body *", None, "--arg 'p=uint8[1024]:zeros'"),
+        ("cudaTextureObject_t", "uint64", "--arg p=0    (cudaTextureObject_t: a launch here has none"),
+    ],
+)
+def test_what_is_asked_for_is_suggested_in_values_that_it_holds(type_name: str, dtype: str | None, said: str) -> None:
+    pointer = type_name.endswith("*")
+    parameter = Parameter.model_validate(
+        {"name": "p", "type": type_name, "kind": "pointer" if pointer else "scalar", "dtype": dtype}
+        | {"const": type_name.startswith("const"), "bytes": 8, "offset": 0}
+    )
+    with pytest.raises(Refused) as refusal:
+        planned(entry=Entry(name="k", display="k", parameters=(parameter,), resources=SMALL))
+    assert said in str(refusal.value)

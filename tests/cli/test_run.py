@@ -91,6 +91,17 @@ def test_a_defect_names_line_thread_and_buffer_and_ends_with_1(warpyard: Warpyar
     assert done.stdout.rstrip().splitlines()[-1].startswith("error: ")
 
 
+def test_a_run_that_ends_with_a_defect_is_not_called_ok(warpyard: Warpyard, tmp_path: Path) -> None:
+    body = "int i = threadIdx.x; __shared__ int s[64]; s[i] = x[i]; x[i] = s[63 - i];"
+    (tmp_path / "race.cu").write_text(f"__global__ void k(int *x) {{ {body} }}\n")
+    (tmp_path / "want.py").write_text("x = x + 1000\n")
+    done = warpyard(
+        "run", "race.cu", *arguments("x=int32[64]:arange"), "--block", "64", "--check", "--reference", "want.py"
+    )
+    assert done.returncode == 1
+    assert re.fullmatch(r"finished; \d+ defects? found, 1 check not passed", done.stdout.rstrip().splitlines()[-1])
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

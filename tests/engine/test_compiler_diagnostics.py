@@ -106,7 +106,15 @@ CASES = {
     ),
     "no kernel": Case("__device__ int f() { return 1; }", "no kernel that can be launched", 1, code="no-kernel"),
     "template alone": Case(
-        "\ntemplate <class T> __global__ void k(T *p) {}", "no kernel of the source is compiled", 2, help="scale<float>"
+        "\ntemplate <class T> __global__ void k(T *p) {}", "no kernel of the source is compiled", 2, help="as k<float>."
+    ),
+    "template of several": Case(
+        "template <typename T, int N, bool B, class S = double>\n__global__ void __launch_bounds__(N) g(T *p) {}",
+        "no kernel of the source is compiled", 2, help="as g<float, 16, true, double>.",
+    ),
+    "template in a macro": Case(
+        "#define KERNEL template <class T> __global__ void\nKERNEL k(T *p) {}",
+        "no kernel of the source is compiled", 1, help="as scale<float>.",
     ),
 }  # fmt: skip
 

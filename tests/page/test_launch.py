@@ -272,3 +272,58 @@ def test_what_blocks_do_together_is_asked_where_the_kernel_needs_it(page: Page) 
     field(page, "Cluster x").fill("2")
     run(page)
     expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_a_fault_of_a_run_ends_with_its_kernel(page: Page) -> None:
+    open_page(page)
+    write(page, "__global__ void __launch_bounds__(128) small(float *x) { x[threadIdx.x] = 1; }")
+    expect(launch(page)).to_contain_text("__launch_bounds__ allows 128 threads")
+    run(page)
+    expect(launch(page)).to_contain_text("small is compiled for at most 128")
+    write(page, "__global__ void wide(float *x) { x[threadIdx.x] = 1; }")
+    expect(launch(page)).not_to_contain_text("at most 128")
+    expect(field(page, "Block x")).not_to_have_attribute("aria-invalid", "true")
+
+
+def test_bytes_that_a_kernel_reads_begin_with_values_that_they_hold(page: Page) -> None:
+    open_page(page)
+    write(
+        page, "__global__ void widen(const unsigned char *bytes, int *sums) { sums[threadIdx.x] = bytes[threadIdx.x]; }"
+    )
+    expect(field(page, "bytes element type")).to_have_value("uint8")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_a_run_that_waits_for_the_compiler_can_be_given_up(page: Page) -> None:
+    open_page(page)
+    run(page)
+    held: list[Route] = []
+    page.route("**/api/compile", lambda route: held.append(route))
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("/api/runs") else None)
+    write(page, "__global__ void slow(float *x) { x[threadIdx.x] = 1; }")
+    page.get_by_test_id("run").click()
+    expect(verdict(page)).to_contain_text("Checking the source")
+    expect(verdict(page)).not_to_contain_text("Finished")
+    page.get_by_test_id("cancel").click()
+    expect(page.get_by_test_id("run")).to_be_enabled()
+    assert held and sent == []
+    for route in held:
+        route.abort()
+
+
+def test_a_kernel_template_is_told_by_its_own_name(page: Page) -> None:
+    open_page(page)
+    write(page, "template <typename T, int TILE>\n__global__ void gemm(T *c) { c[threadIdx.x] = TILE; }")
+    expect(launch(page)).to_contain_text("such as gemm<float, 16>")
+    field(page, "Kernel to launch, or a template instantiation").fill("gemm<float, 16>")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished")
+
+
+def test_a_long_extent_shows_all_its_digits(page: Page) -> None:
+    open_page(page)
+    field(page, "c shape").fill("268435456")
+    expect(field(page, "Grid x")).to_have_value("1048576")
+    assert field(page, "Grid x").evaluate("input => input.scrollWidth <= input.clientWidth")

@@ -253,6 +253,39 @@ test('what the service refused is shown until the value changes', () => {
   expect(stillStands(told!, build(changed.draft).request)).toBe(false);
 });
 
+test('what the service refused is no fault of another kernel, nor of a buffer that has changed', () => {
+  const { request } = build(opened().draft);
+  const told = ['steps.0.config.block', 'buffers.0.init'].map((field) => report([{ field, message: 'no' }], request)[0]!);
+  const standing = (change: (draft: ReturnType<typeof opened>['draft']) => void): boolean[] => {
+    const { draft } = opened();
+    change(draft);
+    return told.map((problem) => stillStands(problem, build(draft).request));
+  };
+  expect(standing((draft) => (draft.title = 'other'))).toEqual([true, true]);
+  expect(standing((draft) => (draft.source += ' '))).toEqual([false, false]);
+  expect(standing((draft) => (draft.buffers[0]!.dtype = 'float64'))).toEqual([true, false]);
+});
+
+test.each([
+  ['const float *', 'float32', '1000000', 'arange', ''],
+  ['const unsigned char *', 'uint8', '64', 'arange', ''],
+  ['const unsigned char *', 'uint8', '1024', 'integers', '256'],
+  ['const signed char *', 'int8', '1024', 'integers', '128'],
+  ['const bool *', 'bool', '1024', 'integers', '2'],
+  ['const short *', 'int16', '1024', 'arange', ''],
+  ['const short *', 'int16', '100000', 'integers', '32768'],
+  ['const __half *', 'float16', '100000', 'uniform', ''],
+  ['const Body *', null, '1024', 'zeros', ''],
+  ['unsigned char *', 'uint8', '1024', 'zeros', ''],
+] as const)('%s of %s begins with values that it holds: %s elements, %s %s', (type, dtype, shape, init, high) => {
+  const { draft, launch } = opened();
+  draft.buffers.at(-1)!.shape = shape;
+  const fresh = { ...parameter('fresh', type), dtype, components: 1, const: type.startsWith('const') };
+  reconcile(draft, launch, entry('k', fresh));
+  const buffer = draft.buffers.find(({ name }) => name === 'fresh')!;
+  expect([buffer.init, buffer.fields['integers.high'] ?? '']).toEqual([init, high]);
+});
+
 test('requests are compared without what is left out', () => {
   const { request } = build(opened().draft);
   const stored = JSON.parse(JSON.stringify({ ...request, checks: request.checks, options: { ...request.options, max_registers: null } }));

@@ -1,5 +1,5 @@
 /** Fits a launch's arguments to its kernel's parameters; what was typed survives by name. */
-import type { Entry, Parameter } from '../api/types';
+import type { DType, Entry, Parameter } from '../api/types';
 import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey } from './draft';
 import { blankArgument } from './load';
 import { elements, readShape } from './shape';
@@ -15,20 +15,33 @@ const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
 /** Names that mean how many elements there are. */
 const COUNT = /^(n|num\w*|count|len|length|size|total|elements|numel)$/i;
 
+/** How many whole numbers from 0 a narrow dtype holds, each exactly; 8 bits are fewer than a new buffer's elements. */
+const HELD: Partial<Record<DType, number>> = { bool: 2, int8: 128, uint8: 256, int16: 32_768, uint16: 65_536, float16: 2048, bfloat16: 256 };
+
+/** Values that a kernel can read, and that the dtype holds: 0, 1, 2 and so on where they do not run out of it. */
+function freshValues(parameter: Parameter, dtype: DType, shape: string): Pick<BufferDraft, 'init' | 'fields'> {
+  // Bytes of a struct are no numbers: zeros are what all its members can be.
+  if (!parameter.const || (parameter.kind === 'pointer' && !parameter.dtype)) return { init: 'zeros', fields: {} };
+  const read = readShape(shape);
+  const held = HELD[dtype] ?? Infinity;
+  if (!read.ok || elements(read.value) <= held) return { init: 'arange', fields: {} };
+  return dtype.includes('float') ? { init: 'uniform', fields: {} } : { init: 'integers', fields: { 'integers.high': String(held) } };
+}
+
 /** Buffers a new pointer starts with: a shape that the document's other buffers have, else 1024 elements. */
 function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferDraft[]): BufferDraft {
   const components = parameter.components ?? 1;
-  const like = buffers.at(-1)?.shape;
+  const shape = components > 1 ? `1024 × ${components}` : (buffers.at(-1)?.shape ?? '1024');
+  const dtype = parameter.dtype ?? (parameter.kind === 'unknown' ? 'float32' : 'uint8');
   return {
     key: nextKey(),
     name,
-    dtype: parameter.dtype ?? (parameter.kind === 'unknown' ? 'float32' : 'uint8'),
+    dtype,
     dtypeFollows: true,
     roleFollows: true,
-    shape: components > 1 ? `1024 × ${components}` : (like ?? '1024'),
+    shape,
     role: parameter.const ? 'in' : 'inout',
-    init: parameter.const ? 'arange' : 'zeros',
-    fields: {},
+    ...freshValues(parameter, dtype, shape),
     view: newView(),
     kept: false,
   };

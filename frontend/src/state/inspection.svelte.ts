@@ -86,7 +86,7 @@ class Inspection {
     } catch (error) {
       if (abort.signal.aborted) return;
       this.busy = false;
-      this.failure = error instanceof ApiError ? error.message : String(error);
+      this.failure = error instanceof ApiError ? (error.fields[0]?.message ?? error.message) : String(error);
       if (passing(error)) this.retryAfter(error.retryAfter ?? RETRY_S);
       if (error instanceof ApiError && error.status === 422) {
         workspace.report(error.fields.map(({ field, message }) => ({ field: field.replace(/^compile\./, ''), message })));

@@ -23,6 +23,8 @@ class RunSession {
   marks = $state.raw<readonly Mark[]>([]);
   position = $state(0);
   sending = $state(false);
+  /** Ends the wait for the compiler that precedes the sending; null while there is none. */
+  abandon = $state.raw<(() => void) | null>(null);
   cancelling = $state(false);
   interrupted = $state(false);
   /** Why nothing runs: offline, too many requests, no worker. */
@@ -45,7 +47,7 @@ class RunSession {
     this.failure = '';
     this.sending = true;
     try {
-      await inspection.caughtUp();
+      if (!(await this.caughtUp())) return;
       const { problems } = workspace.built;
       const request: RunRequest = sweep ? { ...workspace.built.request, sweep } : workspace.built.request;
       if (problems.length) {
@@ -53,6 +55,7 @@ class RunSession {
         return;
       }
       const accepted = await api.run(request);
+      workspace.report([]);
       this.attach(accepted.id, request, accepted.position);
       this.record();
     } catch (error) {
@@ -67,7 +70,18 @@ class RunSession {
     }
   }
 
+  /** Waits until the form fits the source; false where the user would not wait. */
+  private async caughtUp(): Promise<boolean> {
+    const abandoned = new Promise<boolean>((done) => (this.abandon = () => done(false)));
+    try {
+      return await Promise.race([inspection.caughtUp().then(() => true), abandoned]);
+    } finally {
+      this.abandon = null;
+    }
+  }
+
   async cancel(): Promise<void> {
+    if (this.sending) return this.abandon?.();
     if (!this.id || !this.busy || this.cancelling) return;
     this.cancelling = true;
     try {
@@ -169,7 +183,7 @@ class RunSession {
     this.cancelling = false;
     const errors = (this.result.diagnostics ?? []).filter(({ severity }) => severity === 'error');
     const told = errors.flatMap(({ field, message }) => (field ? [{ field, message }] : []));
-    if (told.length) workspace.report(told);
+    if (told.length && this.request) workspace.report(told, this.request);
   }
 
   private show(result: RunResult): void {

@@ -1,5 +1,5 @@
 /** The open document: its draft, the kernels that its source has, and the faults of its fields. */
-import type { Entry, FieldProblem, SharePayload } from '../api/types';
+import type { Entry, FieldProblem, RunRequest, SharePayload } from '../api/types';
 import { build, type Built } from '../document/build';
 import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
 import { dropDraft, pruneDrafts, saveDraft, savedDraft, setAside, takeOther } from '../document/drafts';
@@ -182,8 +182,9 @@ class Workspace {
     return faultExactly(this.problems, ...paths);
   }
 
-  report(problems: readonly FieldProblem[]): void {
-    this.reported = report(problems, this.built.request);
+  /** Faults of a request, by default of the document as it is. */
+  report(problems: readonly FieldProblem[], request: RunRequest = this.built.request): void {
+    this.reported = report(problems, request);
   }
 
   payload(): SharePayload {
