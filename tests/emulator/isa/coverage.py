@@ -1,8 +1,7 @@
 """How much of real PTX is supported: `python -m tests.emulator.isa.coverage TABLE.tsv…`.
 
-A table has a form a line in its first column and the kernels that hold it in its second.
-Counts forms with a row, forms of refused families, and
-what is left; weighted by the kernels that hold a form too.
+A table has a form a line in its first column and the kernels that hold it in its second. Counts forms with a row,
+forms of refused families, and what is left; weighted by the kernels that hold a form too.
 """
 
 from __future__ import annotations
