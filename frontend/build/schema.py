@@ -13,11 +13,13 @@ sys.path.insert(0, str(ROOT))
 from protocol.devices import DeviceInfo  # noqa: E402
 from protocol.events import EventRecord  # noqa: E402
 from protocol.inspection import InspectReport, InspectRequest  # noqa: E402
+from protocol.recognition import Recognised, RecogniseRequest  # noqa: E402
 from protocol.result import RunResult  # noqa: E402
 from protocol.run import RunRequest, SharePayload  # noqa: E402
 
-SENT: list[type[BaseModel]] = [RunRequest, InspectRequest, SharePayload]
-RECEIVED: list[type[BaseModel]] = [RunResult, EventRecord, InspectReport, DeviceInfo]
+# Answers that hold a whole request go with what is sent: a request has one form.
+SENT: list[type[BaseModel]] = [RunRequest, InspectRequest, SharePayload, InspectReport, RecogniseRequest, Recognised]
+RECEIVED: list[type[BaseModel]] = [RunResult, EventRecord, DeviceInfo]
 
 
 def document() -> str:

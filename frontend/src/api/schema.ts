@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 889978a493bd76249c45b13e98e648e87d59aabeb06c8b94c60f272227e88e08
+// Made by `npm run types` from the protocol's models; sha256 eaeb76c1b2f64701143a84e3f708cd5a5faa9bbb0eca629c799b094f09507e72
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1333,13 +1333,20 @@ export interface components {
             line: number;
             /** Name */
             name: string;
-            request: components["schemas"]["RunRequest-Output"];
+            request: components["schemas"]["RunRequest"];
+        };
+        /**
+         * RecogniseRequest
+         * @description A Python text that is read, never run.
+         */
+        RecogniseRequest: {
+            source: components["schemas"]["Source"];
         };
         /**
          * Repeat
          * @description The inner steps, count times.
          */
-        "Repeat-Input": {
+        Repeat: {
             /** Count */
             count: number;
             /**
@@ -1348,22 +1355,7 @@ export interface components {
              */
             kind: "repeat";
             /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Input"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
-        };
-        /**
-         * Repeat
-         * @description The inner steps, count times.
-         */
-        "Repeat-Output": {
-            /** Count */
-            count: number;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            kind: "repeat";
-            /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Output"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
         };
         /**
          * Resources
@@ -1412,7 +1404,7 @@ export interface components {
          * RunRequest
          * @description A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes.
          */
-        "RunRequest-Input": {
+        RunRequest: {
             /**
              * Architecture
              * @description A compute capability that the compiler targets, such as sm_90.
@@ -1460,63 +1452,7 @@ export interface components {
             schema_version?: number;
             source: components["schemas"]["Source"];
             /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Input"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
-            /** @default null */
-            sweep?: components["schemas"]["Sweep"] | null;
-        };
-        /**
-         * RunRequest
-         * @description A whole run: source, options, buffers, steps and checks; with a sweep, one for several block shapes.
-         */
-        "RunRequest-Output": {
-            /**
-             * Architecture
-             * @description A compute capability that the compiler targets, such as sm_90.
-             * @default sm_90
-             */
-            architecture?: string;
-            /**
-             * Buffers
-             * @default []
-             */
-            buffers?: components["schemas"]["Buffer"][];
-            /**
-             * Checks
-             * @default []
-             */
-            checks?: (components["schemas"]["Equals"] | components["schemas"]["NumpyReference"])[];
-            /**
-             * Device
-             * @description auto, emulator, gpu, or gpu:<type> such as gpu:h200
-             * @default auto
-             */
-            device?: string;
-            /** @default null */
-            film?: components["schemas"]["Film"] | null;
-            /**
-             * Instruments
-             * @default []
-             */
-            instruments?: ("checks" | "counters")[];
-            /**
-             * @default {
-             *       "default_device": false,
-             *       "defines": [],
-             *       "fast_math": false,
-             *       "fmad": true,
-             *       "max_registers": null,
-             *       "standard": "c++17"
-             *     }
-             */
-            options?: components["schemas"]["Options"];
-            /**
-             * Schema Version
-             * @default 1
-             */
-            schema_version?: number;
-            source: components["schemas"]["Source"];
-            /** Steps */
-            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat-Output"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
             /** @default null */
             sweep?: components["schemas"]["Sweep"] | null;
         };
@@ -1642,7 +1578,7 @@ export interface components {
          * @description What a link holds for ever.
          */
         SharePayload: {
-            request: components["schemas"]["RunRequest-Input"];
+            request: components["schemas"]["RunRequest"];
             /**
              * Schema Version
              * @default 1
