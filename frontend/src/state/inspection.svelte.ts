@@ -3,7 +3,6 @@ import { api, ApiError, passing } from '../api/client';
 import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
 import { launches } from '../document/draft';
 import { hasTemplate } from '../document/entries';
-import { specialisations } from '../document/specialise';
 import { workspace } from './workspace.svelte';
 
 const PAUSE_MS = 400;
@@ -19,6 +18,8 @@ class Inspection {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private asking: Promise<void> | null = null;
   private asked = '';
+  /** Loaded with the first source that is compiled for its arguments. */
+  private types = $state.raw<typeof import('../document/specialise')>();
 
   /** What the compiler is asked; the launch is not part of it, so typing a block size compiles nothing. */
   question = $derived.by<InspectRequest>(() => {
@@ -26,7 +27,10 @@ class Inspection {
     const { source, options, architecture } = request;
     const names = [...launches(workspace.draft.steps)].map(([, launch]) => launch.entry.trim());
     const compile = { schema_version: 1, source, options, architecture };
-    if (source.language === 'numba') return { compile: { ...compile, specialisations: specialisations(request) } };
+    if (source.language === 'numba') {
+      if (!this.types) void import('../document/specialise').then((types) => (this.types = types));
+      return { compile: { ...compile, specialisations: this.types?.specialisations(request) ?? [] } };
+    }
     const instantiations = [...new Set(names.filter((name) => name.includes('<') && hasTemplate(source.text, name)))];
     return { compile: { ...compile, instantiations } };
   });
