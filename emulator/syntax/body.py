@@ -30,6 +30,10 @@ _DEEPEST_INLINING = 64
 _VARIABLE_SPACES = (".shared", ".local", ".param", ".global", ".const", ".tex")
 
 
+# What inlining makes of calls; no text has it.
+_MADE = ("copy",)
+
+
 class BodyParser:
     """Parses from behind the opening brace to behind the closing one."""
 
@@ -249,6 +253,8 @@ class BodyParser:
             raise reader.problem(f"expected an instruction before '{word or 'the end'}'")
         reader.take()
         opcode, *modifiers = word.split(".")
+        if opcode in _MADE or word == "trap.callee":
+            raise reader.problem(f"the instruction '{word}' is not supported")
         if opcode == "call":
             self._call(tuple(modifiers), guard, line)
             return

@@ -187,3 +187,13 @@ def test_damaged_modules_never_raise(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 400)))
     parse(text[:start] + data.draw(st.text(max_size=10)) + text[end:])
+
+
+@pytest.mark.parametrize("line", ["copy;", "copy.b32 %r1, %r2;", "trap.callee;"])
+def test_what_inlining_makes_is_no_instruction_of_a_text(line: str) -> None:
+    _, problems = parse(
+        f".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {{ .reg .b32 %r<3>;\n{line}\nret; }}"
+    )
+    assert [(p.message, p.ptx_line) for p in problems] == [
+        (f"the instruction '{line.rstrip(';').split()[0]}' is not supported", 5)
+    ]
