@@ -1,5 +1,6 @@
 """The table of a sweep: a row for each block shape, the fastest one marked."""
 
+import re
 from collections.abc import Sequence
 
 from cli.terminal import Terminal, plain
@@ -21,8 +22,20 @@ def sweep_lines(terminal: Terminal, shapes: Sequence[Swept]) -> list[str]:
     if timed is not None:
         clock = "GPU events" if timed.clock == "gpu-events" else "wall time of the CPU, not GPU time"
         lines.append(terminal.paint("dim", f"times: {plain(timed.device_name)}, {clock}; medians"))
-    said = dict.fromkeys(item.message for shape in shapes for item in shape.diagnostics if item.severity != "note")
-    return [*lines, *(f"  {plain(message)}" for message in said)]
+    return [*lines, *(f"  {plain(message)}" for message in _met(shapes))]
+
+
+def _met(shapes: Sequence[Swept]) -> list[str]:
+    """What the shapes met; messages that differ in numbers alone, as one with how many more there are."""
+    alike: dict[str, list[str]] = {}
+    for message in dict.fromkeys(
+        item.message for shape in shapes for item in shape.diagnostics if item.severity != "note"
+    ):
+        alike.setdefault(re.sub(r"\d[\d,]*", "0", message), []).append(message)
+    return [
+        first + (f" ({len(more)} more {'shape' if len(more) == 1 else 'shapes'} likewise)" if more else "")
+        for first, *more in alike.values()
+    ]
 
 
 def best_of(shapes: Sequence[Swept]) -> Swept | None:

@@ -168,3 +168,13 @@ def test_a_film_that_cannot_be_is_refused(warpyard: Warpyard, given: list[str], 
 def test_an_example_keeps_its_instruments_beside_what_is_added(warpyard: Warpyard) -> None:
     done = warpyard("run", "--example", "race", "--count", "--json")
     assert json.loads(done.stdout)["request"]["instruments"] == ["checks", "counters"]
+
+
+def test_shapes_that_fail_alike_are_told_once(warpyard: Warpyard, tmp_path: Path) -> None:
+    bounded = "__global__ void __launch_bounds__(64) k(int *x) { x[threadIdx.x] = 1; }"
+    (tmp_path / "bounded.cu").write_text(bounded)
+    done = warpyard("run", "bounded.cu", "--arg", "x=int32[64]", "--grid", "1", "--try-sizes", "64,128,256,1024")
+    told = [line for line in done.stdout.splitlines() if "compiled for at most" in line]
+    assert told == [
+        "  a block of 128 × 1 × 1 has 128 threads, but k is compiled for at most 64 (2 more shapes likewise)"
+    ], done.stdout
