@@ -14,7 +14,7 @@ import type {
   SharePayload,
   Step,
 } from '../api/types';
-import { type ArgumentDraft, type BufferDraft, type Draft, fieldText, type LaunchDraft, type StepDraft } from './draft';
+import { type ArgumentDraft, type BufferDraft, type Draft, fieldText, type LaunchDraft, NO_OPTIONS, type OptionsDraft, type StepDraft } from './draft';
 import { coverComponents, entryOf } from './entries';
 import { referenced } from './load';
 import { guessNumber, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
@@ -151,7 +151,8 @@ function buildArgument(argument: ArgumentDraft, entry: Entry | null, path: strin
     case 'null':
       return { kind: 'null', ...name };
     case 'scalar': {
-      const dtype = argument.dtype ?? parameter?.dtype ?? null;
+      // A kernel that is compiled for its arguments takes the type of the number, not the number its last type.
+      const dtype = argument.dtype ?? (entry?.types ? null : parameter?.dtype);
       const read = dtype ? readNumber(argument.value, dtype) : guessNumber(argument.value);
       const value = faults.take(`${path}.value`, read, 0);
       return { kind: 'scalar', ...name, ...(argument.dtype ? { dtype: argument.dtype } : {}), value };
@@ -211,8 +212,14 @@ function buildFilm(steps: readonly StepDraft[], faults: Faults): { film?: Film }
   return { film: several ? { ...film, step: `steps.${at}` } : film };
 }
 
+/** The options that the language has; the others are kept for when it is CUDA C++ again. */
+export function knownOptions({ language, options }: Draft): OptionsDraft {
+  if (language === 'numba') return { ...options, standard: 'c++17', defaultDevice: false, defines: [] };
+  return language === 'ptx' ? { ...NO_OPTIONS, maxRegisters: options.maxRegisters } : options;
+}
+
 function buildOptions(draft: Draft, faults: Faults): NonNullable<RunRequest['options']> {
-  const { standard, fastMath, fmad, defaultDevice, maxRegisters, defines } = draft.options;
+  const { standard, fastMath, fmad, defaultDevice, maxRegisters, defines } = knownOptions(draft);
   const limit = maxRegisters.trim() ? faults.take('options.max_registers', readExtent(maxRegisters, 'Registers a thread', 16), 16) : null;
   if (limit !== null && limit > 255) faults.say('options.max_registers', 'Registers a thread are at most 255.');
   const named = defines.filter(({ name, value }) => name.trim() || (value && value !== '1'));

@@ -84,6 +84,8 @@ export interface OptionsDraft {
   defines: { name: string; value: string }[];
 }
 
+export const NO_OPTIONS: OptionsDraft = { standard: 'c++17', fastMath: false, fmad: true, defaultDevice: false, maxRegisters: '', defines: [] };
+
 /** A NumPy reference, as typed. */
 export interface ReferenceDraft {
   /** Its place among the checks of the request. */

@@ -47,8 +47,10 @@ export function coverComponents(launch: LaunchDraft, entry: Entry | null): numbe
   return (parameter ? parameter.components : launch.components) ?? 1;
 }
 
+const KERNEL = /__global__(?:\s|void\b|__launch_bounds__\s*\([^)]*\))*(\w+)\s*\(|@(?:numba\.)?cuda\.jit\b.*\n\s*def (\w+)|\.entry\s+(\w+)/g;
+
 /** Whether none of the kernels that one source defines is named in another. */
 export function kernelsGone(from: string, source: string): boolean {
-  const names = [...from.matchAll(/__global__(?:\s|void\b|__launch_bounds__\s*\([^)]*\))*(\w+)\s*\(/g)].map(([, name]) => name!);
+  const names = [...from.matchAll(KERNEL)].map(([, cuda, numba, ptx]) => (cuda ?? numba ?? ptx)!);
   return names.length > 0 && !names.some((name) => speaksOf(source, name));
 }

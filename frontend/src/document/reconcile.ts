@@ -2,6 +2,7 @@
 import type { DType, Entry, Parameter } from '../api/types';
 import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey } from './draft';
 import { blankArgument } from './load';
+import { guessed } from './python-parameters';
 import { elements, readShape } from './shape';
 
 const FITS: Record<Parameter['kind'], readonly ArgumentDraft['kind'][]> = {
@@ -47,11 +48,15 @@ function newBuffer(parameter: Parameter, name: string, buffers: readonly BufferD
   };
 }
 
+/** An array for a number that becomes one, where the kernel is compiled for what it gets. */
+export const bufferFor = (name: string, buffers: readonly BufferDraft[]): BufferDraft =>
+  newBuffer({ name, type: '', kind: 'unknown', bytes: 0, offset: 0 }, name, buffers);
+
 /** A count starts with the elements that new buffers have: with 0 a kernel that was just pasted would do nothing. */
 function freshScalar({ name, dtype }: Parameter, buffers: readonly BufferDraft[]): string {
   if (dtype === 'bool') return 'false';
   const shape = readShape(buffers.at(-1)?.shape ?? '1024');
-  return COUNT.test(name) && dtype?.includes('int') && shape.ok ? String(elements(shape.value)) : '0';
+  return COUNT.test(name) && (!dtype || dtype.includes('int')) && shape.ok ? String(elements(shape.value)) : '0';
 }
 
 function freshArgument(parameter: Parameter, buffers: readonly BufferDraft[]): ArgumentDraft {
@@ -64,8 +69,6 @@ function freshArgument(parameter: Parameter, buffers: readonly BufferDraft[]): A
     case 'scalar':
       return { ...argument, kind: 'scalar', value: freshScalar(parameter, buffers) };
     case 'unknown':
-      // A kernel that is compiled once its arguments are known says their names alone.
-      if (parameter.bytes === 0) return COUNT.test(parameter.name) ? { ...argument, kind: 'scalar', value: freshScalar({ ...parameter, dtype: 'int64' }, buffers) } : { ...argument, kind: 'buffer', buffer: parameter.name };
       return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
     case 'struct':
       return { ...argument, kind: 'struct', hex: '00'.repeat(parameter.bytes) };
@@ -91,7 +94,9 @@ const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) ==
 
 /** Changes `launch` and `draft.buffers` in place; true where anything changed. */
 export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): boolean {
-  const parameters = entry.parameters ?? [];
+  // A kernel that is compiled for its arguments fits whatever they are; until then it says their names alone.
+  const fitting = Boolean(entry.types) || entry.compiled === false;
+  const parameters = (entry.parameters ?? []).map((parameter) => (entry.compiled === false ? guessed(parameter, draft.source) : parameter));
   const pool = [...launch.arguments, ...launch.attic];
   const positional = launch.arguments.some((argument) => !argument.named && !argument.parameter);
   const used = new Set<ArgumentDraft>();
@@ -100,7 +105,8 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     const known = positional ? (launch.arguments[index] ?? byName) : byName;
     if (!known) return freshArgument(parameter, draft.buffers);
     used.add(known);
-    return adapt(known, parameter, draft.buffers);
+    const free = fitting && (known.kind === 'scalar' || known.kind === 'buffer');
+    return free ? { ...known, parameter: parameter.name } : adapt(known, parameter, draft.buffers);
   });
   const attic = pool.filter((argument) => !used.has(argument) && argument.parameter);
   let changed = !same(next, launch.arguments) || !same(attic, launch.attic);
@@ -125,6 +131,7 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
       changed = true;
       continue;
     }
+    if (fitting) buffer.dtypeFollows = false;
     const dtype = parameter.dtype ?? buffer.dtype;
     const role = parameter.const ? 'in' : 'inout';
     buffer.dtypeFollows ??= buffer.dtype === parameter.dtype;

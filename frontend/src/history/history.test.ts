@@ -60,6 +60,7 @@ const REQUEST = {
 
 test('a run that was just sent is told by its request', () => {
   expect(pastOf('a', '', REQUEST, null, 7)).toEqual({
+    language: 'cuda-c++',
     id: 'a', at: 7, title: 'Untitled', entry: 'step', block: [16, 16], grid: [], verdict: '', tone: 'neutral', seconds: null, clock: 'wall', device: '',
   });
 });

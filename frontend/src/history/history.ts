@@ -1,5 +1,5 @@
 /** The last runs of this browser, in its storage. */
-import type { RunRequest, RunResult, Step } from '../api/types';
+import type { Language, RunRequest, RunResult, Step } from '../api/types';
 import { banner } from '../views/verdict';
 
 const KEY = 'warpyard.history';
@@ -20,6 +20,8 @@ export interface Past {
   seconds: number | null;
   clock: 'wall' | 'gpu-events';
   device: string;
+  /** Of the source; absent in what older pages kept. */
+  language?: Language;
 }
 
 export function history(): Past[] {
@@ -82,6 +84,7 @@ export function pastOf(id: string, title: string, request: RunRequest, result: R
     seconds: timings.length ? timings.reduce((sum, timed) => sum + timed.seconds, 0) : null,
     clock: timings.some(({ clock }) => clock === 'gpu-events') ? 'gpu-events' : 'wall',
     device: launched?.device_name ?? result?.device ?? '',
+    language: request.source.language ?? 'cuda-c++',
   };
 }
 

@@ -1,4 +1,4 @@
-/** PTX for the read-only view. */
+/** PTX, for the view of what a source became and for sources in it. */
 import { StreamLanguage } from '@codemirror/language';
 
 const TOKENS: [RegExp, string][] = [
@@ -15,6 +15,10 @@ const TOKENS: [RegExp, string][] = [
 
 export const ptx = StreamLanguage.define<{ comment: boolean }>({
   name: 'ptx',
+  languageData: {
+    commentTokens: { line: '//', block: { open: '/*', close: '*/' } },
+    closeBrackets: { brackets: ['(', '[', '{', '"'] },
+  },
   startState: () => ({ comment: false }),
   token(stream, state) {
     if (state.comment || stream.match('/*')) {

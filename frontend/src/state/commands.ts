@@ -4,6 +4,7 @@ import type { Example } from '../api/types';
 import { download, saveSource } from './files';
 import { openLibrary, trySizes } from './openings';
 import { modifier } from './platform';
+import { openNew } from './route';
 import { run } from './run.svelte';
 import { TABS, type Tab, ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
@@ -32,8 +33,11 @@ export function commands(openFile: () => void): Command[] {
     { name: 'Save this run as a CuPy script', act: () => void takeAway('cupy') },
     { name: 'Save this run as a .cu with main()', act: () => void takeAway('cu') },
     ...(workspace.origin.share ? [{ name: 'Show what differs from the link', act: () => void (ui.dialog = 'fork') }] : []),
-    { name: 'Open a .cu file', keys: `${modifier} O`, act: openFile },
-    { name: 'Save the source as a .cu file', keys: `${modifier} S`, act: saveSource },
+    { name: 'New CUDA C++ kernel', act: () => void openNew('cuda-c++') },
+    { name: 'New Numba kernel', act: () => void openNew('numba') },
+    { name: 'New PTX kernel', act: () => void openNew('ptx') },
+    { name: 'Open a source file', keys: `${modifier} O`, act: openFile },
+    { name: 'Save the source as a file', keys: `${modifier} S`, act: saveSource },
     { name: 'Discard my edits', act: () => workspace.reset() },
     { name: 'Show the edits of another tab', act: () => workspace.swap() },
     { name: 'Switch between dark and light', act: () => ui.toggleTheme() },
@@ -41,10 +45,17 @@ export function commands(openFile: () => void): Command[] {
   ];
 }
 
+/** Whether the run that is shown is of a language that programs are made of. */
+export const exportable = (): boolean => (run.request?.source.language ?? 'cuda-c++') === 'cuda-c++';
+
 /** Saves the run that is shown as a program of one file. */
 export async function takeAway(format: ExportFormat): Promise<void> {
   if (!run.id) {
     ui.say('Run the kernel first: the program is made of a run.', true);
+    return;
+  }
+  if (!exportable()) {
+    ui.say('Only a run of CUDA C++ becomes a program of one file. Save the source instead.', true);
     return;
   }
   try {

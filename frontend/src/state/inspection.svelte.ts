@@ -59,6 +59,11 @@ class Inspection {
     }
   }
 
+  /** What the last answer said is not of this source. */
+  forget(): void {
+    this.source = '';
+  }
+
   private begin(): void {
     clearTimeout(this.timer);
     const asking = this.ask(this.question).finally(() => {
@@ -87,6 +92,7 @@ class Inspection {
       if (abort.signal.aborted) return;
       this.settle(report, question);
       if (report.verdict === 'ok') workspace.adopt(report.entries ?? [], question.compile.source.text);
+      else if (report.diagnostics?.some(({ field }) => field?.startsWith('specialisations'))) await this.askNames(question, abort.signal);
     } catch (error) {
       if (abort.signal.aborted) return;
       this.busy = false;
@@ -96,6 +102,12 @@ class Inspection {
         workspace.report(error.fields.map(({ field, message }) => ({ field: field.replace(/^compile\./, ''), message })));
       }
     }
+  }
+
+  /** The launch names parameters that the kernel has no more: without a launch the compiler says which it has. */
+  private async askNames({ compile }: InspectRequest, signal: AbortSignal): Promise<void> {
+    const report = await api.compile({ compile: { ...compile, specialisations: [] } }, signal);
+    if (!signal.aborted && report.verdict === 'ok') workspace.adopt(report.entries ?? [], compile.source.text);
   }
 
   private settle(report: InspectReport | null, question: InspectRequest): void {

@@ -1,4 +1,6 @@
 /** Source files of the user's disk. */
+import type { Draft } from '../document/draft';
+import { languages } from '../languages/languages.svelte';
 import { run } from './run.svelte';
 import { ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
@@ -23,9 +25,11 @@ export async function openSource(file: File): Promise<void> {
     return;
   }
   run.forget();
+  const before = JSON.parse(JSON.stringify(workspace.draft)) as Draft;
   workspace.draft.source = text.replace(/\r\n?/g, '\n');
   workspace.draft.fileName = file.name.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^[.-]/, '_').slice(0, 64);
   workspace.draft.title = file.name.replace(/\.[^.]*$/, '').slice(0, 120);
   ui.pane = 'code';
   ui.say(`${file.name} is open.`);
+  languages.opened(before);
 }

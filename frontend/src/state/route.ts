@@ -1,6 +1,6 @@
 /** Opens the document that the address names. */
 import { api, ApiError } from '../api/client';
-import type { RunRequest, SharePayload } from '../api/types';
+import type { Language, RunRequest, SharePayload } from '../api/types';
 import { sameRequest } from '../document/compare';
 import { remembered, run } from './run.svelte';
 import { service } from './service.svelte';
@@ -8,7 +8,19 @@ import { ui } from './ui.svelte';
 import { EMPTY, workspace } from './workspace.svelte';
 
 /** Without the service this part may not come either; an empty editor is there all the same. */
-const starter = (): Promise<SharePayload> => import('./starter').then(({ STARTER }) => STARTER, () => EMPTY);
+const starter = (language: string): Promise<SharePayload> =>
+  import('./starter').then(({ STARTERS }) => STARTERS[language as Language] ?? STARTERS['cuda-c++'], () => EMPTY);
+
+const openStarter = async (language: string): Promise<void> =>
+  workspace.open(await starter(language), { key: `new:${language}`, share: null, parent: null });
+
+/** A document of the user's own; its edits are found again under the same address. */
+export async function openNew(language: Language): Promise<void> {
+  run.forget();
+  history.pushState(null, '', `/#new=${encodeURIComponent(language)}`);
+  await openStarter(language);
+  ui.pane = 'code';
+}
 
 const sharedId = (): string | null => /^\/k\/([^/]+)\/?$/.exec(location.pathname)?.[1] ?? null;
 
@@ -35,13 +47,15 @@ export async function openAddress(): Promise<void> {
   const { id: runId, own } = remembered();
   const shared = sharedId();
   const opened = shared ? await openShared(shared) : false;
-  if (!opened) {
+  const fresh = hash.get('new');
+  if (!opened && fresh) await openStarter(fresh);
+  else if (!opened) {
     await loading;
     const wanted = hash.get('example');
     const example = service.examples.find(({ id }) => id === wanted) ?? service.examples[0];
     if (wanted && example?.id !== wanted) ui.say(`There is no example called ${wanted}.`, true);
     if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null, parent: null });
-    else workspace.open(await starter(), { key: 'new', share: null, parent: null });
+    else await openStarter('cuda-c++');
   }
   if (runId) {
     const request = await run.reopen(runId);
