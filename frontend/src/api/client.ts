@@ -6,6 +6,7 @@ import type {
   FieldProblem,
   InspectReport,
   InspectRequest,
+  Recognised,
   RunRequest,
   SharedLink,
   SharePayload,
@@ -93,6 +94,8 @@ export const api = {
   storedRun: (id: string) => call<StoredRun>(`/api/runs/${segment(id)}`),
   cancel: (id: string) => call<unknown>(`/api/runs/${segment(id)}`, { method: 'DELETE' }),
   compile: (request: InspectRequest, signal?: AbortSignal) => post<InspectReport>('/api/compile', request, signal),
+  /** The kernels of CuPy in a Python text. */
+  recognise: (text: string) => post<Recognised>('/api/recognise', { source: { text } }),
   /** A run as a program of one file, with the name that the service gives it. */
   exported: async (id: string, format: ExportFormat): Promise<{ blob: Blob; name: string }> => {
     const response = await answer(`/api/runs/${segment(id)}/export?format=${format}`);

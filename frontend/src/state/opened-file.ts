@@ -1,6 +1,6 @@
 /** Source files of the user's disk. */
 import type { Draft } from '../document/draft';
-import { languages } from '../languages/languages.svelte';
+import { languages } from '../languages/changes';
 import { run } from './run.svelte';
 import { ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';

@@ -1,4 +1,5 @@
 /** What the shell shows: theme, panes, tabs, dialogs and short notices. */
+import type { Draft } from '../document/draft';
 
 export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference';
 export type Pane = 'code' | 'launch' | 'results' | 'library';
@@ -22,12 +23,24 @@ function stored(): Theme | null {
   return value === 'dark' || value === 'light' ? value : null;
 }
 
+/** Said above the source until it is closed, with what can be done about it. */
+export interface Remark {
+  text: string;
+  offers: readonly { label: string; act(): void }[];
+  /** The document that it speaks of. */
+  key: string;
+  /** The source that it speaks of, and the draft before it: the editor's own undo may bring that one's text back. */
+  source: string;
+  undone: Draft | null;
+}
+
 class Ui {
   theme = $state<Theme>('dark');
   tab = $state<Tab>('output');
   pane = $state<Pane>('code');
   drawer = $state<Drawer | null>(null);
   dialog = $state<Dialog | null>(null);
+  remark = $state.raw<Remark | null>(null);
   notice = $state<{ text: string; bad: boolean } | null>(null);
   /** A place in the source to show; `turn` makes each wish a new one. */
   jump = $state.raw<{ line: number; column: number; turn: number } | null>(null);
