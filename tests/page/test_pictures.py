@@ -114,6 +114,24 @@ def test_a_dropped_picture_is_taken(page: Page, picture: Path) -> None:
     expect(field(page, "image shape")).to_have_value("20 × 30 × 3")
 
 
+@pytest.mark.parametrize("example", ["blur", "heat"])
+def test_a_picture_dropped_anywhere_goes_to_the_buffer_that_takes_one(page: Page, picture: Path, example: str) -> None:
+    open_page(page, f"/#example={example}")
+    page.locator(".cm-content").evaluate(
+        """async (target, bytes) => {
+          const data = new DataTransfer();
+          data.items.add(new File([new Uint8Array(bytes)], 'dropped.png', {type: 'image/png'}));
+          target.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+        }""",
+        list(picture.read_bytes()),
+    )
+    if example == "blur":
+        expect(upload(page)).to_contain_text("dropped.png, 30 × 20 pixels")
+        expect(field(page, "image shape")).to_have_value("20 × 30 × 3")
+    else:
+        expect(page.get_by_role("alert")).to_contain_text("dropped.png is no source: choose “file”")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

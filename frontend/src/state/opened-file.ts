@@ -6,9 +6,26 @@ import { ui } from './ui.svelte';
 import { workspace } from './workspace.svelte';
 
 const MAX_SOURCE_BYTES = 256 * 1024;
+/** Files that a buffer begins with. */
+const ARRAY = /\.(npy|png|jpe?g|webp)$/i;
+
+/** An array or a picture that was not dropped on a buffer goes to the only one that begins with a file. */
+function offer(file: File): void {
+  const [input, ...more] = document.querySelectorAll<HTMLInputElement>('[data-takes-files] input');
+  if (!input || more.length) {
+    ui.say(`${file.name} is no source: choose “file” as the first values of a buffer, and drop it there.`, true);
+    return;
+  }
+  const data = new DataTransfer();
+  data.items.add(file);
+  input.files = data.files;
+  input.dispatchEvent(new Event('change', { bubbles: true }));
+  ui.pane = 'launch';
+}
 
 /** Opens a file in the editor; the launch stays, fitted to the new kernel by parameter names. */
 export async function openSource(file: File): Promise<void> {
+  if (ARRAY.test(file.name)) return offer(file);
   if (file.size > MAX_SOURCE_BYTES) {
     ui.say(`${file.name} has ${file.size.toLocaleString('en-US')} bytes; a source has at most ${MAX_SOURCE_BYTES.toLocaleString('en-US')}.`, true);
     return;
