@@ -1,0 +1,1 @@
+import{t as e}from"./highlight-BEOiV9IF.js";var t=()=>e;export{t as mode};
