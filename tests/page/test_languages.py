@@ -3,12 +3,14 @@
 import io
 import re
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.page.steps import field, launch, open_page, run, verdict
+from tests.page.test_shell import violations
 
 NUMBA = """from numba import cuda
 
@@ -18,6 +20,11 @@ def triple(values, out, factor):
     i = cuda.grid(1)
     if i < out.size:
         out[i] = values[i] * factor
+"""
+HOST = """
+values = np.arange(50, dtype=np.float32)
+out = np.zeros(50, dtype=np.float32)
+triple[2, 32](values, out, 3)
 """
 PTX = """.version 8.0
 .target sm_75
@@ -207,6 +214,23 @@ def test_kernels_of_cupy_are_taken_out_of_pasted_python(page: Page) -> None:
     np.testing.assert_array_equal(array(page), np.arange(1024, dtype=np.float32) ** 2)
 
 
+def test_the_launch_that_a_numba_script_makes_is_taken_over_and_given_back(page: Page) -> None:
+    open_page(page)
+    paste(page, "import numpy as np\n" + NUMBA + HOST)
+    expect(language(page)).to_have_value("numba")
+    notice(page).get_by_role("button", name="Launch triple as written").click()
+    expect(field(page, "Grid x")).to_have_value("2")
+    expect(field(page, "Block x")).to_have_value("32")
+    expect(field(page, "values shape")).to_have_value("50")
+    expect(launch(page).get_by_label(re.compile("^factor, "))).to_have_value("3")
+    run(page)
+    expect(verdict(page)).to_contain_text("Finished in")
+    np.testing.assert_array_equal(array(page), 3 * np.arange(50, dtype=np.float32))
+    notice(page).get_by_role("button", name="Undo").click()
+    expect(field(page, "Block x")).to_have_value("256")
+    expect(language(page)).to_have_value("numba")
+
+
 def test_a_link_and_a_run_keep_the_language(page: Page, browser: Browser) -> None:
     open_page(page, "/#new=numba")
     field(page, "output shape").fill("64")
@@ -281,3 +305,21 @@ def test_the_examples_are_found_by_language(page: Page) -> None:
     library.get_by_role("button", name="All", exact=True).click()
     library.get_by_label("Filter examples").fill("numba python saxpy")
     expect(library.get_by_role("listitem")).to_have_count(1)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("dark", 1440), ("light", 1440), ("dark", 390)])
+def test_notices_and_typed_arguments_are_accessible(page: Page, theme: Literal["dark", "light"], width: int) -> None:
+    page.emulate_media(color_scheme=theme)
+    open_page(page)
+    paste(page, CUPY)
+    expect(notice(page).get_by_role("button", name="Take add")).to_be_visible()
+    assert violations(page) == []
+    # What was said of the text that is gone goes with it.
+    paste(page, NUMBA)
+    expect(notice(page)).to_be_empty()
+    page.set_viewport_size({"width": width, "height": 900})
+    if width < 760:
+        page.get_by_role("navigation", name="Panes").get_by_role("button", name="Launch").click()
+    expect(field(page, "factor type")).to_be_visible()
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

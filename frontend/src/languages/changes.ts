@@ -3,6 +3,7 @@ import { api } from '../api/client';
 import type { Language, Recognised, RecognisedKernel } from '../api/types';
 import type { Draft } from '../document/draft';
 import { loadPayload } from '../document/load';
+import { unrelated } from '../document/replaced';
 import { openExample } from '../state/commands';
 import { inspection } from '../state/inspection.svelte';
 import { openNew } from '../state/route';
@@ -44,10 +45,13 @@ class Languages {
 
   /** After a paste: what the document has become says its language. `before` is the draft as it was. */
   pasted(before: Draft): void {
-    const found = recognise(workspace.draft.source);
-    if (found === null || found === workspace.draft.language) return;
+    const { source } = workspace.draft;
+    // What was said of a text that is gone goes too.
+    if (ui.remark && unrelated(ui.remark.source, source)) ui.remark = null;
+    const found = recognise(source);
     if (found === 'cupy') void this.offerKernels(before);
-    else this.recognised(found, before);
+    else if (found && found !== workspace.draft.language) this.recognised(found, before);
+    else if (found === 'numba') void this.offerLaunches(before, '');
   }
 
   /** A file was opened: its name says its language, else its text does. `before` is the draft as it was. */
@@ -109,9 +113,30 @@ class Languages {
     this.say(`This is the ${kernel.kind} of line ${kernel.line} in CUDA C++, with its launch as far as it is written out.`, [{ label: 'Undo', act: undo }]);
   }
 
+  /** Host code of a Numba script that launches its kernels: what it launches them with is offered. */
+  private async offerLaunches(before: Draft, said: string): Promise<void> {
+    const { source } = workspace.draft;
+    // Without an answer nothing is offered; the form stands as ever.
+    const { kernels = [] } = await api.recognise(source).catch((): Recognised => ({}));
+    const launched = kernels.filter(({ kind, request: { steps } }) => kind === 'numba' && steps.some((step) => step.kind === 'launch' && step.arguments?.length));
+    if (!launched.length || workspace.draft.source !== source || workspace.draft.language !== 'numba') return;
+    const takes = launched.map((kernel) => ({ label: `Launch ${kernel.name} as written`, act: () => this.launch(kernel) }));
+    this.say(`${said}The script launches ${launched.length === 1 ? 'its kernel' : 'its kernels'} itself: take its grid, block and arguments?`.trim(), [...takes, this.back(before)], before);
+  }
+
+  private launch(kernel: RecognisedKernel): void {
+    const form = copy(workspace.draft);
+    const { buffers, steps } = loadPayload({ request: kernel.request });
+    // The script does not say what its kernels only read; the compiler does.
+    workspace.draft = { ...form, buffers: buffers.map((buffer) => ({ ...buffer, roleFollows: true })), steps };
+    this.say(`The launch is that of the script, ${kernel.name} in line ${kernel.line}.`, [this.back(form)]);
+  }
+
   private recognised(language: Language, before: Draft): void {
     this.turn(language);
-    this.say(`This is ${SIGN[language]}, so the language is ${SHORT[language]} now.`, [this.back(before)], before);
+    const said = `This is ${SIGN[language]}, so the language is ${SHORT[language]} now.`;
+    this.say(said, [this.back(before)], before);
+    if (language === 'numba') void this.offerLaunches(before, `${said} `);
   }
 
   private turn(language: Language): void {
