@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
@@ -80,9 +81,21 @@ TRANSLATING = {"numba": "translate"}
 
 def compiling_kinds(language: str | None = None) -> tuple[str, ...]:
     """The kinds of jobs that compile sources of a language, or of all that this installation has."""
-    installed = importlib.util.find_spec("numba_cuda") is not None
-    wanted = [kind for name, kind in TRANSLATING.items() if language in (None, name) and installed]
+    wanted = [kind for name, kind in TRANSLATING.items() if language in (None, name) and _has(_PACKAGES[name])]
     return ("compile", *wanted)
+
+
+_PACKAGES = {"numba": ("numba", "numba-cuda", "nvidia-nvvm")}
+"""What the translation of a language needs, all of it: half of it must not keep the other languages from running."""
+
+
+def _has(packages: Sequence[str]) -> bool:
+    for package in packages:
+        try:
+            importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return False
+    return True
 
 
 def system_folders() -> tuple[str, ...]:

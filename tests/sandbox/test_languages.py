@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,3 +160,17 @@ def test_a_source_that_misbehaves_ends_its_own_compilation(box: Sandbox, stores:
         assert line in [item.span.line for item in result.diagnostics if item.span]
     after, _ = performed(box, stores, run_of("numba"))
     assert after.verdict == "ok"
+
+
+@pytest.mark.parametrize("missing", ["numba", "numba-cuda", "nvidia-nvvm"])
+def test_half_of_numba_keeps_nothing_else_from_running(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.metadata.version
+
+    def version(name: str) -> str:
+        if name == missing:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    assert compiling_kinds() == ("compile", "translate")
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    assert compiling_kinds() == compiling_kinds("numba") == ("compile",)
