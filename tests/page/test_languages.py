@@ -173,11 +173,14 @@ def test_a_renamed_parameter_of_python_is_followed(page: Page) -> None:
 
 def test_undo_of_a_paste_brings_its_language_back(page: Page) -> None:
     open_page(page)
-    for undo in (lambda: page.keyboard.press("Control+z"), notice(page).get_by_role("button", name="Undo").click):
+    for key in ("Control+z", ""):
         paste(page, PTX)
         expect(language(page)).to_have_value("ptx")
         expect(field(page, "out shape")).to_be_visible()
-        undo()
+        if key:
+            page.keyboard.press(key)
+        else:
+            notice(page).get_by_role("button", name="Undo").click()
         expect(language(page)).to_have_value("cuda-c++")
         expect(page.locator(".cm-content")).to_contain_text("vector_add")
         expect(page.locator(".file .name")).to_have_text("kernel.cu")
