@@ -1,0 +1,1 @@
+import{t as e}from"./highlight-pPgDy3Uc.js";var t=()=>e;export{t as mode};
