@@ -61,6 +61,7 @@ COPY sandbox sandbox
 COPY engine engine
 COPY emulator emulator
 COPY cli cli
+COPY benchmarks benchmarks
 RUN chmod -R a+rX . && python3 -m compileall -q .
 
 FROM base AS app

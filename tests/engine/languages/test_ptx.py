@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,7 +209,12 @@ def test_the_ptx_of_an_example_is_the_same_kernel(name: str) -> None:
     whole = of_cuda(run, first.ptx)
     one, other = ran(run), ran(whole)
     assert one.buffers
-    assert one.buffers == other.buffers
+    if name == "reduction":
+        # Blocks add to the total in any order, so that its last bits may differ from run to run.
+        totals = [np.frombuffer(each.buffers["total"], np.float32) for each in (one, other)]
+        np.testing.assert_allclose(*totals, rtol=1e-5)
+    else:
+        assert one.buffers == other.buffers
 
 
 def add(n: int, text: str = ADD, **fields: Any) -> RunRequest:
