@@ -289,6 +289,8 @@ def test_comments_and_options_are_of_the_language(
     page: Page, address: str, token: str, there: str, absent: str
 ) -> None:
     open_page(page, address)
+    # Its mode loads after the page, and knows the comments of the language.
+    expect(page.locator(".cm-line span").first).to_be_visible()
     page.locator(".cm-line").nth(1).click()
     text = page.locator(".cm-line").nth(1).inner_text()
     page.keyboard.press("Control+/")

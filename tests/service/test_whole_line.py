@@ -167,7 +167,7 @@ def test_a_launch_that_cannot_be_ends_with_words(whole: Served, attack: str, con
 
 def test_cancelling_a_spinning_kernel(whole: Served) -> None:
     worker = whole.extra["runs"].process.pid
-    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"])
+    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"], 40)
     run_id = whole.http.post("/api/runs", json=spin_body()).json()["id"]
     wait_for(lambda: "launched" in str(whole.redis.xrange(keys.events(run_id))))
     assert len(descendants(worker)) > whole.extra["idle"]
@@ -176,7 +176,7 @@ def test_cancelling_a_spinning_kernel(whole: Served) -> None:
     result = result_of(whole, run_id)
     assert result.verdict == "cancelled"
     assert time.monotonic() - began < 3
-    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"])
+    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"], 40)
 
 
 def test_the_wall_clock_ends_a_spinning_kernel(whole: Served) -> None:
