@@ -187,6 +187,9 @@ def test_a_line_moves_under_axes_that_stand_still_and_a_link_holds_its_film(page
     run(page)
     expect(told(page)).to_have_text("frame 1 of 21 round 0 of 20")
     plot = film(page).locator("svg[width]")
+    # The plot loads after the player.
+    expect(plot.locator("path").last).to_have_attribute("d", re.compile("[ML]"))
+    expect(plot.locator("text").first).not_to_be_empty()
     axis, line = plot.locator("text").all_text_contents(), plot.locator("path").last.get_attribute("d")
     film(page).get_by_label("Frame", exact=True).focus()
     page.keyboard.press("End")
