@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ SERVERS = ("redis-server", "postgresql")
 """Packages of Debian and Ubuntu: the tests start these servers themselves."""
 BUILDERS = ("debootstrap", "buildah", "runc")
 """Programs that build and run the images without an engine; packages of these names have them."""
+WAITING = "(page or service)"
+"""Tests that mostly wait for browsers and servers run beside those that compute; what they print follows."""
 
 
 def test(
@@ -132,9 +135,24 @@ def _pytest(chosen: Sequence[str], long: bool) -> int:
     for name, reason in left_out.items():
         if reason:
             _tell_left_out(name, reason, chosen)
-    markers = " and ".join(f"not {name}" for name in left_out)
-    command = [sys.executable, "-m", "pytest", *(["-m", markers] if markers else []), *chosen]
-    return subprocess.call(command, cwd=ROOT, env=_environment())
+    kept = [f"not {name}" for name in left_out]
+    if chosen:
+        return subprocess.call(_tests(kept, chosen), cwd=ROOT, env=_environment())
+    with tempfile.TemporaryFile() as output:
+        beside = subprocess.Popen(_tests([WAITING, *kept]), cwd=ROOT, env=_environment(), stdout=output, stderr=output)
+        try:
+            first = subprocess.call(_tests([f"not {WAITING}", *kept]), cwd=ROOT, env=_environment())
+            second = beside.wait()
+        finally:
+            beside.terminate()
+            beside.wait()
+            output.seek(0)
+            typer.echo(output.read().decode(errors="replace"))
+    return first or second
+
+
+def _tests(markers: Sequence[str], chosen: Sequence[str] = ()) -> list[str]:
+    return [sys.executable, "-m", "pytest", *(["-m", " and ".join(markers)] if markers else []), *chosen]
 
 
 def has_gpu() -> bool:

@@ -72,6 +72,8 @@ def running() -> Iterator[Running]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WARPYARD_")}
     rates = ("RUNS_PER_SECOND", "RUNS_BURST", "COMPILES_PER_SECOND", "COMPILES_BURST")
     limits = {f"WARPYARD_{name}": "1000" for name in rates}
+    # Long enough for any source of these tests but the one that must reach it, which they wait for.
+    limits["WARPYARD_COMPILE_WALL_SECONDS"] = "8"
     log = data / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
