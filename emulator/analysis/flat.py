@@ -39,7 +39,8 @@ class FlatKernel:
     globals: dict[str, Variable] = field(default_factory=dict)
     code_addresses: dict[str, int] = field(default_factory=dict)
     has_recursion: bool = False
-    stack_start: int = 0  # of recursive functions, in local memory
+    stack_start: int = 0  # in local memory
+    stack_bytes: int = 0  # of a thread, 0 where there is no stack
 
 
 def align(value: int, alignment: int) -> int:

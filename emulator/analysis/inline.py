@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from emulator.analysis.alloca import moves_stack, place_stack
 from emulator.analysis.flat import CODE_TAG, HOST_FUNCTIONS, FlatKernel, align
 from emulator.analysis.parameters import names_param_space, settle_parameters
 from emulator.analysis.recursion import addressed_functions, recursive_functions
@@ -78,6 +79,7 @@ class _Flattener:
         self.stack.finish()
         self._reach_globals()
         settle_parameters(flat, self.parameter_variables)
+        place_stack(flat)
         flat.local_bytes = align(flat.local_bytes, 16)
         return flat
 
@@ -300,11 +302,24 @@ class _Flattener:
         for name, actual, is_result in registers:
             if not is_result:
                 self._move(copy.names[name], actual, function.registers[name], item)
-        self._emit(copy)
-        self.flat.body.append(Label(end, item.line))
+        self._emit_framed(copy, end, item)
         for name, actual, is_result in registers:
             if is_result and isinstance(actual, RegisterOperand):
                 self._move(actual.name, RegisterOperand(copy.names[name]), function.registers[name], item)
+
+    def _emit_framed(self, copy: _Instance, end: str, item: Instruction) -> None:
+        """The body of a copy up to its end, where the stack is again as it was."""
+        frame = RegisterOperand(f"%frame#{self.instances}")
+        steps = [
+            Instruction(opcode, ("u64",), (frame,), item.line, None, item.location)
+            for opcode in ("stacksave", "stackrestore")
+            if moves_stack(copy.function)
+        ]
+        if steps:
+            self.flat.registers[frame.name] = "b64"
+        self.flat.body += steps[:1]
+        self._emit(copy)
+        self.flat.body += [Label(end, item.line), *steps[1:]]
 
     def _move(self, target: str, source: Operand, type_name: str, item: Instruction) -> None:
         self.flat.body.append(

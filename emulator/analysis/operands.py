@@ -20,7 +20,7 @@ CARRY = "%cc"
 _NO_DESTINATION = frozenset({
     "st", "red", "bra", "brx", "barrier", "bar", "membar", "fence", "ret", "exit", "trap", "brkpt", "nanosleep", "cp",
     "prefetch", "prefetchu", "stmatrix", "discard", "applypriority", "griddepcontrol", "setmaxnreg", "call", "pmevent",
-    "sust",
+    "sust", "stackrestore",
 })  # fmt: skip
 _SINK = "_"
 

@@ -1,15 +1,15 @@
 """Recursive functions: one body each, with a stack in every thread's local memory.
 
-The register %stack is the thread's stack pointer, an offset in local memory that grows upwards. A call saves what is
-live after it, the number of the return site last, and jumps; the callee's local variables lie at its register
-%base; a return reads the number below %base and continues at that site. So lanes at different depths of one function
-run the same code together, each on its own stack.
+A call saves at the stack pointer (see `alloca`) what is live after it, the number of the return site last, and jumps;
+the callee's local variables lie at its register %base; a return reads the number below %base and continues at that
+site. So lanes at different depths of one function run the same code together, each on its own stack.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from emulator.analysis.alloca import STACK
 from emulator.analysis.cfg import build_graph
 from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.liveness import Liveness, analyse_liveness
@@ -31,8 +31,6 @@ from emulator.syntax.nodes import (
     SymbolOperand,
 )
 
-STACK = "%stack"
-STACK_BYTES = 16 << 10  # of a thread
 _MARK = "$stacked"  # the opcode modifier of a call that still has to be expanded
 _STORED = {1: "b8", 2: "b16", 4: "b32", 8: "b64"}
 
@@ -61,13 +59,13 @@ class StackedFunctions:
     def formals_of(self, function: Function) -> dict[str, str]:
         found: dict[str, str] = {}
         for parameter in (*function.parameters, *function.results):
-            register = f"%{parameter.name}$stacked"
+            register = f"%{parameter.name}#stacked"
             self.flat.registers[register] = _STORED[parameter.size]
             found[parameter.name] = register
         return found
 
     def base_of(self, function: Function) -> str:
-        register = f"%base${function.name}"
+        register = f"%base#{function.name}"
         self.flat.registers[register] = "b64"
         return register
 
@@ -115,16 +113,12 @@ class StackedFunctions:
         self.flat.body = []
 
     def finish(self) -> None:
-        """Puts all bodies together, the entry's first, and sizes the stack."""
+        """Puts all bodies together, the entry's first."""
         flat = self.flat
         flat.body = self._closed
         if not flat.has_recursion:
             return
         flat.registers[STACK] = "b64"
-        flat.stack_start = align(flat.local_bytes, 16)
-        flat.local_bytes = flat.stack_start + STACK_BYTES
-        first = flat.body[0]
-        flat.body.insert(0, _move(STACK, ImmediateOperand(flat.stack_start), first.line, None))
         for name, labels in self.returns.items():
             flat.tables[f"$returns {name}"] = BranchTable(f"$returns {name}", tuple(labels))
 
@@ -226,7 +220,7 @@ class StackedFunctions:
 
     def _epilogue(self, item: Instruction, function: Function) -> list[Label | Instruction]:
         line, location = item.line, item.location
-        register = "%return_site"
+        register = "%return_site#"
         self.flat.registers[register] = "b32"
         table = SymbolOperand(f"$returns {function.name}")
         base = self.base_of(function)

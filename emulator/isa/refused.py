@@ -69,11 +69,6 @@ REFUSALS = (
         "round to nearest (`.rn`)",
     ),
     _refusal(
-        "stacksave stackrestore alloca",
-        "the stack has a fixed size, known when the kernel is compiled",
-        "declare a local array of the largest size",
-    ),
-    _refusal(
         "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vmin2 vmax2 vset2 "
         "vadd4 vsub4 vavrg4 vmin4 vmax4 vset4",
         "video instructions have no hardware since sm_50 and compilers do not make them",

@@ -213,7 +213,7 @@ FAULT_KINDS = {
     17: "async-copy",
     18: "copy-in-flight",
 }
-DEADLOCK, MBARRIER, ASYNC_COPY = 8, 16, 17
+DEADLOCK, STACK_OVERFLOW, MBARRIER, ASYNC_COPY = 8, 9, 16, 17
 # What is wrong with the use of an mbarrier: the size of the fault record.
 NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES = range(1, 6)
 # Findings of the checks; a kernel runs on after them.

@@ -193,7 +193,7 @@ class InstructionLowering(AsyncInstructions):
             instrument.on_warp(Probe(self.emitter, mask), instruction, members, self.context.others(), site)
 
     def trap(self, instruction: Instruction, mask: Mask) -> None:
-        kind = abi.BAD_CALLEE if "callee" in instruction.modifiers else abi.TRAP
+        kind = {"callee": abi.BAD_CALLEE, "stack": abi.STACK_OVERFLOW}.get("".join(instruction.modifiers), abi.TRAP)
         site = self.context.sites.add(instruction, "generic", "read")
         self.emitter.emit(
             f"call void @fault(ptr %ctx, ptr %tls, i32 {kind}, i32 {site}, i{self.emitter.width} {mask.word})"

@@ -6,6 +6,7 @@ that whatever a PTX text says ends either in code or in problems that name the i
 
 from __future__ import annotations
 
+from emulator.analysis.alloca import MOST_ALIGNMENT, is_alignment
 from emulator.analysis.classify import special_shape
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
@@ -32,17 +33,19 @@ from emulator.syntax.nodes import (
 
 # What the operands of forms that the table leaves open must be: D and V registers or vectors to write and to read,
 # A an address, R a register or constant, S one that holds an address, P a predicate, Q a register for either, L a
-# label, T a branch table, C a cache policy (where the form has a hint), M a register of 64 bits to write or the sink,
-# X a predicate or 32 bits, ? marks what may be absent.
+# label, N an alignment, T a branch table, C a cache policy (where the form has a hint), M a register of 64 bits to
+# write or the sink, X a predicate or 32 bits, ? marks what may be absent.
 _PATTERNS = {
     "ld": "DA", "ldu": "DA", "st": "AV", "atom": "DAV", "atom.cas": "DARR", "red": "AV", "cvta": "DR", "isspacep": "QR",
     "bra": "L", "brx": "RT", "ret": "", "exit": "", "trap": "", "brkpt": "", "membar": "", "fence": "",
     "nanosleep": "R", "pmevent": "R", "griddepcontrol": "", "setmaxnreg": "R",
+    "alloca": "DRN?", "stacksave": "D", "stackrestore": "R",
     "prefetch": "A", "prefetchu": "A", "discard": "AR", "applypriority": "AR",
     "wmma.load": "DAR?", "wmma.store": "AVR?", "ldmatrix": "DA", "stmatrix": "AV",
     "mapa": "DSR", "getctarank": "DR", "bar.cluster": "",
     "bar.sync": "RR?", "bar.arrive": "RR", "bar.warp": "R", "bar.red": "QRR?P",
 }  # fmt: skip
+_TYPED = ("ld", "ldu", "st", "atom", "red", "alloca", "stacksave", "stackrestore")
 _BARRIER_PARTS = ("cluster", "warp", "arrive", "red", "sync")
 
 
@@ -127,7 +130,7 @@ class _Checker:
             kinds = kinds[:at] + kinds[at + 1 :]
         if len(operands) != len(kinds):
             raise _Bad(f"{item.form} has a wrong number of operands")
-        has_type = item.opcode in ("ld", "ldu", "st", "atom", "red") and "bulk" not in item.modifiers
+        has_type = item.opcode in _TYPED and "bulk" not in item.modifiers
         type = item.types[-1] if has_type and item.types else None
         if has_type and (type is None or type not in LLVM_TYPES or type == "pred"):
             raise _Bad(f"{item.form} names no type that can be in memory")
@@ -155,6 +158,9 @@ class _Checker:
             self._readable(operand, "pred")
         elif kind in "RS":
             self._readable(operand, type, wider=True)
+        elif kind == "N":
+            if not isinstance(operand, ImmediateOperand) or not is_alignment(operand.value):
+                raise _Bad(f"the alignment of {item.form} must be a power of two up to {MOST_ALIGNMENT}")
         elif kind == "C":
             self._readable(operand, "b64")
         elif not isinstance(operand, SymbolOperand):

@@ -6,6 +6,7 @@ import hashlib
 import traceback
 from dataclasses import dataclass
 
+from emulator.analysis.alloca import expand_stack_instructions
 from emulator.analysis.cfg import build_graph, is_mbarrier_wait
 from emulator.analysis.classify import Classifier
 from emulator.analysis.flat import FlatKernel, align
@@ -13,7 +14,6 @@ from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
 from emulator.analysis.progress import needs_independent_lanes, orders_cluster, orders_memory, waits_for_blocks
-from emulator.analysis.stack import STACK_BYTES
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
@@ -82,6 +82,7 @@ def lower_entry(
     problems = validate(flat)
     if problems:
         raise CompileProblems(problems)
+    expand_stack_instructions(flat)
     graph, problems = build_graph(flat)
     if problems:
         raise CompileProblems(problems)
@@ -132,7 +133,7 @@ def _compile(module: Module, name: str, block: Dim3, options: Options) -> Compil
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
         orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat),
-        STACK_BYTES if flat.has_recursion else 0,
+        flat.stack_bytes,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class CompiledEntry:
     orders_cluster: bool = False  # the same, or by mbarriers, which other blocks of the cluster may use
     waits_for_blocks: bool = False  # so that many have to be resident at once
     cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
-    stack_bytes: int = 0  # of the local memory, at its end: the stack of recursive functions
+    stack_bytes: int = 0  # of the local memory, at its end: the stack
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from emulator.analysis.stack import STACK_BYTES
+from emulator.analysis.alloca import STACK_BYTES
 from emulator.lowering import abi
 from emulator.lowering.sites import Site
 from emulator.runtime.arena import Buffer, Memory
@@ -120,6 +120,9 @@ def describe(
             kind = "stack-overflow"
     if kind == "trap" and not cooperative and site is not None and _of_grid_group(site.source):
         kind = "not-cooperative"
+    if kind == "stack-overflow" and not is_access:
+        message = f"alloca needs more than the {STACK_BYTES} bytes of a thread's stack"
+        site = None if site is None else replace(site, form="alloca")
     text = message or _message(kind, space, access, record, relation)
     return Fault(
         kind, text, space, access, record.size if is_access else 0, record.address if is_access else 0, relation,

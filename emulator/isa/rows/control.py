@@ -12,6 +12,13 @@ ROWS = (
     row("trap …", "Ends the grid with an error.", kind="control"),
     row("brkpt …", "Suspends for a debugger.", kind="control"),
     row("call{.uni} …", "Calls a function by name or by address and prototype.", kind="call"),
+    row(
+        "alloca.(u32|u64) …",
+        "Memory of the thread's stack, until the function returns; more than there is ends the grid.",
+        kind="special",
+    ),
+    row("stacksave.(u32|u64) …", "The stack pointer.", kind="special"),
+    row("stackrestore.(u32|u64) …", "Sets the stack pointer, which gives back what alloca took since.", kind="special"),
     row("bar{.cta}.sync …", "Waits until the block's threads (or b of them) have arrived.", kind="barrier"),
     row("bar{.cta}.arrive …", "Arrives without waiting.", kind="barrier"),
     row("bar{.cta}.red.popc.u32 …", "Waits, and counts the threads whose predicate holds.", kind="barrier"),
