@@ -50,6 +50,10 @@ _ADVICE = (
         "Add #include <cuda_bf16.h>.",
     ),
     (
+        re.compile(r'^identifier "(?:alloca|__builtin_alloca)" is undefined'),
+        "Add #include <alloca.h>.",
+    ),
+    (
         re.compile(r'^identifier "(?:INFINITY|NAN|M_PI)" is undefined'),
         "Add #include <cmath>.",
     ),

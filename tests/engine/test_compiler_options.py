@@ -106,6 +106,15 @@ __global__ void k(float *x, int *p) {
     assert ptx(text)
 
 
+@pytest.mark.parametrize("header", ["alloca.h", "stdlib.h"])
+@pytest.mark.parametrize("name", ["alloca", "__builtin_alloca"])
+def test_memory_of_the_stack_needs_a_header(header: str, name: str) -> None:
+    text = f"__global__ void k(int *x) {{ int *y = (int *){name}(x[0]); y[x[1]] = 1; x[2] = y[x[3]]; }}"
+    assert "alloca.u64" in ptx(f"#include <{header}>\n{text}")
+    (diagnostic,) = language("cuda-c++").compile(CompileRequest(source=Source(text=text))).diagnostics
+    assert diagnostic.help == "Add #include <alloca.h>."
+
+
 @pytest.mark.parametrize(
     "header",
     [

@@ -53,6 +53,18 @@ CSTDINT = "\n".join(
     ]
 )
 
+# NVRTC knows no alloca. The instruction takes the memory from the function that is left once all is inlined, so that a
+# function that is called in a loop and inlined there keeps what it took until the loop's function returns.
+ALLOCA = """#pragma once
+static __device__ __forceinline__ void* __warpyard_alloca(size_t size) {
+  void* memory;
+  asm volatile("{ .reg .b64 place; alloca.u64 place, %1, 16; cvta.local.u64 %0, place; }" : "=l"(memory) : "l"(size));
+  return memory;
+}
+#define __builtin_alloca(size) __warpyard_alloca(size)
+#define alloca(size) __warpyard_alloca(size)
+"""
+
 CLIMITS = """#pragma once
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)

@@ -6,7 +6,18 @@ size_t; these add what the standard puts beside them, and their names in namespa
 
 from __future__ import annotations
 
-from engine.languages.headers.c_library import CFLOAT, CLIMITS, CMATH, CSTDDEF, CSTDINT, CSTDIO, CSTDLIB, CSTRING, CTIME
+from engine.languages.headers.c_library import (
+    ALLOCA,
+    CFLOAT,
+    CLIMITS,
+    CMATH,
+    CSTDDEF,
+    CSTDINT,
+    CSTDIO,
+    CSTDLIB,
+    CSTRING,
+    CTIME,
+)
 from engine.languages.headers.cpp_library import ALGORITHM, LIMITS, TYPE_TRAITS, UTILITY
 
 HEADERS: dict[str, str] = {
@@ -26,6 +37,7 @@ HEADERS: dict[str, str] = {
     "utility": UTILITY,
     "type_traits": TYPE_TRAITS,
     "limits": LIMITS,
+    "alloca.h": ALLOCA,
     "math.h": "#include <cmath>\n",
     "time.h": "#include <ctime>\n",
     "assert.h": "#include <cassert>\n",
@@ -37,6 +49,6 @@ HEADERS: dict[str, str] = {
     "stddef.h": "#include <cstddef>\n",
     "stdint.h": "#include <cstdint>\n",
     "stdio.h": "#include <cstdio>\n",
-    "stdlib.h": "#include <cstdlib>\n",
+    "stdlib.h": "#include <cstdlib>\n#include <alloca.h>\n",
     "string.h": "#include <cstring>\n",
 }

@@ -7,6 +7,7 @@ import re
 from emulator.isa import LLVM_TYPES, Form, Row
 from emulator.isa.notation import types_of
 from emulator.isa.table import find
+from emulator.lowering.matrix import fragment_registers
 from emulator.lowering.validate import pattern_of
 from emulator.syntax.nodes import Instruction
 
@@ -27,20 +28,26 @@ def statement(row: Row, modifiers: tuple[str, ...]) -> str | None:
     opcode = row.notation.opcode
     if opcode in _CONTROL or row.notation.positions is not None:
         return None
-    pattern = pattern_of(Instruction(opcode, modifiers, (), line=0))
+    instruction = Instruction(opcode, modifiers, (), line=0)
+    pattern = pattern_of(instruction)
     if pattern is None:
         return None
     types = types_of(modifiers)
+    is_matrix = opcode in ("wmma", "ldmatrix", "stmatrix")
     count = next((int(part[1:]) for part in modifiers if part in ("v2", "v4", "v8")), 1)
-    shared = any(part.startswith("shared") for part in modifiers)
+    if is_matrix:
+        count = fragment_registers(instruction)
+    addresses = iter(_addresses(instruction))
     used = iter(range(9))
 
     def registers(prefix: str, many: int) -> str:
         names = [f"{prefix}{next(used) if many == 1 else index}" for index in range(many)]
-        return names[0] if many == 1 else "{" + ", ".join(names) + "}"
+        return "{" + ", ".join(names) + "}" if many > 1 or is_matrix else names[0]
 
     def prefix() -> str:
         kind = types[-1] if types else "b32"
+        if is_matrix:
+            return _REGISTER.get(kind, "%x")
         size = kind.removesuffix("x2").lstrip("bufs")
         wide = {"64": "%w", "16": "%h", "8": "%h"}.get(size, "%x")
         return _REGISTER.get(kind, "%x" if kind.endswith("x2") else wide)
@@ -48,24 +55,54 @@ def statement(row: Row, modifiers: tuple[str, ...]) -> str | None:
     operands: list[str] = []
     for kind in re.sub(r".\?", "", pattern):
         if kind == "A":
-            copied = opcode == "cp" and operands  # the source of a copy to shared memory
-            operands.append("[memory]" if shared and not copied else "[%at]")
+            operands.append(next(addresses))
         elif kind == "C":
             operands.append("%policy")
+        elif kind == "M":
+            operands.append("_" if "shared::cluster" in modifiers else "%w8")
         elif kind in "DV":
-            operands.append(registers(prefix(), count))
+            operands.append("%x8" if "pending_count" in modifiers else registers(prefix(), count))
         elif kind == "P":
             operands.append("%p8")
         elif kind == "Q":
-            operands.append(registers("%p" if "pred" in types or opcode == "isspacep" else "%x", 1))
-        elif opcode in ("atom", "cvta"):
+            in_predicate = "pred" in types or opcode in ("isspacep", "mbarrier")
+            operands.append(registers("%p" if in_predicate else "%x", 1))
+        elif opcode in ("atom", "cvta", "stackrestore"):
             operands.append(registers(prefix(), 1))
-        elif opcode in ("bar", "barrier"):
-            operands.append("64" if "1" in operands or "warp" in modifiers else "1")
         else:
-            operands.append({"discard": "128", "applypriority": "128", "cp": "16", "pmevent": "3"}.get(opcode, "32"))
+            operands.append(_amount(instruction, operands))
     text = ".".join((opcode, *modifiers)) + (" " + ", ".join(operands) if operands else "") + ";"
     return ".reg .b128 %q<9>; " + text if "%q" in text else text
+
+
+def _addresses(instruction: Instruction) -> list[str]:
+    """The address operands of an instruction, in their order."""
+    spaces = [part.split("::")[0] for part in instruction.modifiers if part.split("::")[0] in ("global", "shared")]
+    if instruction.opcode in ("mbarrier", "ldmatrix", "stmatrix"):
+        spaces = ["shared"]
+    elif instruction.opcode == "cp" and "bulk" not in instruction.modifiers:
+        spaces = ["shared", "global"]
+    elif instruction.opcode == "st" and {"async", "bulk"} & set(instruction.modifiers):
+        spaces = ["shared"]
+    elif not spaces:
+        spaces = ["global"]
+    # Behind the places of a copy stands its mbarrier.
+    return [{"global": "[%at]", "shared": "[memory]"}[space] for space in (*spaces, "shared")]
+
+
+def _amount(instruction: Instruction, before: list[str]) -> str:
+    """A constant, or a register where only registers may stand."""
+    opcode, modifiers = instruction.opcode, instruction.modifiers
+    if opcode in ("bar", "barrier"):
+        return "64" if "1" in before or "warp" in modifiers else "1"
+    if opcode == "mbarrier":
+        of_state = {"pending_count", "test_wait", "try_wait"} & set(modifiers) and "parity" not in modifiers
+        return "%w7" if of_state else "1"
+    if opcode == "st":
+        return "0" if "%w7" in before else "%w7"
+    if "cp_mask" in modifiers and len(before) > 2:
+        return "%h7"
+    return {"discard": "128", "applypriority": "128", "cp": "16", "pmevent": "3"}.get(opcode, "32")
 
 
 def statements(row: Row) -> list[tuple[tuple[str, ...], str]]:

@@ -1,7 +1,8 @@
 """Asks ptxas from which architecture and PTX version on it takes each row: `python -m tests.emulator.isa.targets`.
 
 Writes tests/data/isa/targets.tsv: the row, the smallest target and version that take one of its spellings, the
-smallest that take all of them, and the spellings that no target takes. Needs ptxas, but no GPU.
+smallest that take all of them, the spellings that no target takes, and the last version that takes one, where ptxas
+has given them up. Needs ptxas of the newest version below, but no GPU.
 """
 
 from __future__ import annotations
@@ -19,25 +20,12 @@ from .plan import cases, warp_cases
 from .statements import FRAME, products, statements
 
 DATA = Path(__file__).parents[2] / "data" / "isa" / "targets.tsv"
-NEWEST = "9.0"
+NEWEST = "9.5"
 TARGETS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120", "sm_120a")
 VERSIONS = (
-    "6.3",
-    "6.4",
-    "6.5",
-    "7.0",
-    "7.1",
-    "7.4",
-    "7.6",
-    "7.8",
-    "8.0",
-    "8.1",
-    "8.3",
-    "8.4",
-    "8.6",
-    "8.7",
-    "8.8",
-    "9.0",
+    *("6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5", "7.6", "7.7", "7.8"),
+    *("8.0", "8.1", "8.2", "8.3", "8.4", "8.5", "8.6", "8.7", "8.8"),
+    *("9.0", "9.1", "9.2", "9.3", "9.4", NEWEST),
 )
 _LINE = re.compile(r"line (\d+); (?:error|fatal)")
 
@@ -87,6 +75,16 @@ def accepted(entries: list[str], target: str, version: str) -> set[int]:
     return set()
 
 
+def _given_up(left: dict[int, str]) -> dict[int, str]:
+    """The last version with which the smallest target takes entries that the newest version refuses."""
+    found: dict[int, str] = {}
+    for version in reversed(VERSIONS[:-1]):
+        rest = [index for index in left if index not in found]
+        good = accepted([left[index] for index in rest], TARGETS[0], version)
+        found.update((rest[place], version) for place in good)
+    return found
+
+
 def main() -> None:
     by_row = kernels()
     entries = [entry for group in by_row.values() for entry in group]
@@ -94,6 +92,8 @@ def main() -> None:
     for target in TARGETS:
         for index in accepted([*entries], target, NEWEST):
             takes.setdefault(index, target)
+    until = _given_up({index: entry for index, entry in enumerate(entries) if index not in takes})
+    takes |= dict.fromkeys(until, TARGETS[0])
     since: dict[int, str] = {}
     for target in TARGETS:
         mine = [index for index, first in takes.items() if first == target]
@@ -110,13 +110,13 @@ def main() -> None:
         start += len(group)
         known = [(TARGETS.index(takes[i]), VERSIONS.index(since[i])) for i in span if i in takes]
         if not known:
-            lines.append(f"{text}\t-\t-\t-\t-\t{len(group)}")
-            continue
+            raise RuntimeError(f"no target takes {text}")
         least, most = min(known), max(known)
         names = [TARGETS[least[0]], VERSIONS[least[1]], TARGETS[most[0]], VERSIONS[most[1]]]
-        lines.append("\t".join([text, *names, str(len(group) - len(known))]))
+        last = max((VERSIONS.index(until.get(i, NEWEST)) for i in span if i in takes), default=0)
+        lines.append("\t".join([text, *names, str(len(group) - len(known)), VERSIONS[last]]))
     DATA.write_text("\n".join(lines) + "\n")
-    print(len(lines), "rows;", sum(line.split("\t")[1] == "-" for line in lines), "that no target takes")
+    print(len(lines), "rows")
 
 
 if __name__ == "__main__":

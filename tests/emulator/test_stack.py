@@ -1,0 +1,73 @@
+"""Memory that threads take from their stacks, as nvcc's alloca and as that of the header for NVRTC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from launching import DATA, compiled, run
+from progress_inputs import IN, wrap
+
+
+def _sort(t: int) -> int:
+    count = int(IN[t]) & 31
+    hash = 0
+    for value in sorted(int(IN[(t + i) & 255]) for i in range(count)):
+        hash = wrap(hash * 31 + value)
+    return hash
+
+
+def _digits(value: int, base: int) -> int:
+    digits = []
+    while value:
+        digits.append(value % base)
+        value //= base
+    total = 0
+    for digit in digits:
+        total = wrap(total * 3 + digit)
+    return total
+
+
+def _calls(t: int) -> int:
+    return wrap(sum(_digits(int(IN[(t + i) & 255]) & 0xFFFFFFFF, 2 + (t & 7)) for i in range(512)))
+
+
+def _partitions(left: int, most: int, before: int) -> int:
+    if left == 0:
+        return before
+    total = 0
+    for part in range(1, min(most, left) + 1):
+        mine = before + part * left
+        total = wrap(total + _partitions(left - part, part, mine ^ 1 if part == 1 else mine))
+    return total
+
+
+def _recursion(t: int) -> int:
+    return _partitions(t % 7, t % 5 + 1, int(IN[t]) & 15)
+
+
+@pytest.mark.parametrize("module", ["stack", "stack_nvcc"])
+@pytest.mark.parametrize(("entry", "reference"), [("sort", _sort), ("calls", _calls), ("recursion", _recursion)])
+def test_computes(module: str, entry: str, reference: Callable[[int], int]) -> None:
+    result = run(compiled(module, f"stack_{entry}", (64, 1, 1)), np.zeros(64, np.int32), IN)
+    assert result.outcome.fault is None
+    assert result.arrays[0].tolist() == [reference(t) for t in range(64)]
+
+
+def test_an_allocation_beyond_the_stack_names_its_line_and_the_limit() -> None:
+    """The fifth round: four times 3,360 bytes and 3,348 are too many, 3,232 and 3,224 are not."""
+    fault = run(compiled("stack", "stack_overflow", (32, 1, 1)), np.zeros(32, np.int32), IN * 0 + 31).outcome.fault
+    assert fault is not None and fault.source is not None
+    assert (fault.kind, fault.form, fault.thread) == ("stack-overflow", "alloca", (27, 0, 0))
+    assert "16384 bytes of a thread's stack" in fault.message
+    caller = fault.source.inlined_at
+    assert caller is not None
+    line = (DATA / "ptx" / "stack.cu").read_text().splitlines()[caller.line - 1]
+    assert "alloca(T * in[0] * sizeof(int))" in line
+
+
+def test_an_access_beyond_the_stack_is_found() -> None:
+    fault = run(compiled("stack", "stack_beyond", (32, 1, 1)), np.zeros(64, np.int32), IN).outcome.fault
+    assert fault is not None
+    assert (fault.kind, fault.access, fault.space) == ("stack-overflow", "write", "local")
