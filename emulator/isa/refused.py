@@ -65,8 +65,9 @@ REFUSALS = (
     ),
     _refusal(
         "cvt.rs",
-        "which of the random bits rounds which element is not documented, and no such GPU was measured",
-        "round to nearest (`.rn`)",
+        "which of the random bits meet which dropped bits is documented for bf16x2 alone, not for subnormal float16 "
+        "and smaller formats, and no such GPU was measured",
+        "round to bf16x2, or to nearest (`.rn`)",
     ),
     _refusal(
         "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vmin2 vmax2 vset2 "

@@ -165,6 +165,19 @@ def _to_pair(x: Lanes, f: Form, a: Value, b: Value) -> Value:
     return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
 
 
+def _to_pair_by_chance(x: Lanes, f: Form, a: Value, b: Value, random: Value) -> Value:
+    """Two floats as bfloat16; each goes away from zero where half of the random bits carries out of what is dropped."""
+    parts = []
+    for value, bits in ((b, x.and_(random, x.const("i32", 0xFFFF))), (a, x.lshr(random, x.const("i32", 16)))):
+        if f.has("relu"):
+            value = _relu(x, value)
+        rounded = x.lshr(x.add(x.bitcast(value, "i32"), bits), x.const("i32", 16))
+        half = x.select(x.is_nan(value), x.const("i16", 0x7FFF), x.cast(rounded, "trunc", "i16"))
+        parts.append(_finite_half(x, half, "bf16") if f.has("satfinite") else half)
+    low, high = parts
+    return x.or_(x.resize(low, "i32"), x.shl(x.resize(high, "i32"), x.const("i32", 16)))
+
+
 def _finite_half(x: Lanes, bits: Value, kind: str) -> Value:
     """`.satfinite`: an infinity becomes the largest finite number of its sign."""
     infinity = x.const("i16", 0x7C00 if kind == "f16" else 0x7F80)
@@ -239,6 +252,12 @@ ROWS = (
         "cvt.(rn|rz){.relu}{.satfinite}.(f16x2|bf16x2).f32 d, a, b",
         "b into the lower half, a into the upper; `.satfinite`: clamped to the largest finite number.",
         _to_pair,
+    ),
+    row(
+        "cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, c:b32",
+        "b into the lower half, a into the upper; each goes away from zero where its half of c, added to the 16 bits "
+        "that are dropped, carries.",
+        _to_pair_by_chance,
     ),
     row("cvt.rna{.satfinite}.tf32.f32 d, a", "10 bits of fraction, ties away from zero.", _to_tf32),
     row("cvt.(rn|rz){.satfinite}{.relu}.tf32.f32 d, a", "10 bits of fraction.", _to_tf32),

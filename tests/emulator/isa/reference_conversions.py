@@ -112,6 +112,9 @@ def _cvt_packed(f: Form, *bits: int) -> int | None:
     if target in _SMALL:
         codes = [_to_small(f, target, a) for a in lows]
         return codes[0] | codes[1] << (4 if _SMALL[target][3] == 4 else 8)
+    if f.has("rs"):
+        packed = [_by_chance(f, a, bits[2] >> shift & 0xFFFF) for a, shift in zip(lows, (0, 16), strict=True)]
+        return packed[0] | packed[1] << 16
     mode = f.pick("rn", "rz")
     packed = [_half_of(f, kind, a, mode) for a in lows]
     return packed[0] | packed[1] << 16
@@ -124,6 +127,17 @@ def _half_of(f: Form, kind: str, a: Float, mode: str) -> int:
         return 0
     result = infinity(kind, a.negative) if a.infinite else rounded(kind, a.value, mode, a.negative)
     return result - 1 if f.has("satfinite") and Float(kind, result).infinite else result
+
+
+def _by_chance(f: Form, a: Float, random: int) -> int:
+    """A bfloat16 beside a number: the outer one where the dropped part and the random bits make a whole unit."""
+    inner = _half_of(f, "bf16", a, "rz")
+    if a.nan or a.infinite or (f.has("relu") and a.negative):
+        return inner
+    unit = Fraction(2) ** (max(inner >> 7 & 0xFF, 1) - 127 - 7)
+    dropped = (abs(a.value) - abs(Float("bf16", inner).value)) / unit
+    result = inner + int(dropped + Fraction(random, 1 << 16) >= 1)
+    return result - 1 if f.has("satfinite") and Float("bf16", result).infinite else result
 
 
 def _exponent(f: Form, a: Float) -> int:
