@@ -31,7 +31,7 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     248 i64 cluster blocks    blocks of a cluster, 1 where the launch has none
     256 i32[3] cluster        blocks of a cluster along each axis
     268 i32 clustered         whether the launch or the kernel names a cluster
-    272 i64 workspace         address of the grid's own workspace; 0 where the launch is not cooperative
+    272 i64 workspace         address of the grid's own workspace; NO_GRID where the launch is not cooperative
     280 i32 ordered           whether blocks may order their accesses through memory, so that checks see no races there
 
 The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
@@ -212,8 +212,9 @@ FAULT_KINDS = {
     16: "mbarrier",
     17: "async-copy",
     18: "copy-in-flight",
+    19: "not-clustered",
 }
-DEADLOCK, STACK_OVERFLOW, MBARRIER, ASYNC_COPY = 8, 9, 16, 17
+DEADLOCK, STACK_OVERFLOW, MBARRIER, ASYNC_COPY, NOT_CLUSTERED = 8, 9, 16, 17, 19
 # What is wrong with the use of an mbarrier: the size of the fault record.
 NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES = range(1, 6)
 # Findings of the checks; a kernel runs on after them.
@@ -224,6 +225,10 @@ MOST_KINDS = 32
 FINDING_BYTES = 48
 OUT_OF_BOUNDS, MISALIGNED, NULL, TRAP, ASSERT, ILLEGAL_BARRIER, BAD_CALLEE = range(1, 8)
 ABSENT_BLOCK = 15
+
+# Where a grid's barrier seems to be in a launch that is not cooperative: in no memory. An H200's driver gives such an
+# address too, so that cooperative groups find a grid there; its upper half is 0.
+NO_GRID, GRID_BYTES = 0xFFFF_FF00, 8
 
 SPACES = ("generic", "global", "shared", "local", "const")
 SPACE_CODES = {name: code for code, name in enumerate(SPACES)}

@@ -196,6 +196,8 @@ class AsyncInstructions(MbarrierInstructions):
         reduces = "reduce" in parts
         kind: AccessKind = "atomic" if reduces else "write"
         site = self.context.sites.add(instruction, to, kind)
+        if (to, source_space) == ("shared", "shared"):
+            self._need_clusters(mask, site)
         found = emitter.temporary("ptr", 2 * width, RESULT)
         size_array = self._array(sizes, SIZES)
         targets, sources = self._addresses_of(target, ADDRESSES), self._addresses_of(source, SOURCES)
@@ -215,6 +217,17 @@ class AsyncInstructions(MbarrierInstructions):
             self._served("bulk_copy", site, mask, f"ptr {size_array}", f"ptr {found}", f"ptr {masks}")
         if TRANSACTIONS in parts:
             self._complete_bytes(instruction, 3, sizes, mask, rank)
+
+    def _need_clusters(self, mask: Mask, site: int) -> None:
+        """Copies between blocks end a launch without clusters, as on an H200."""
+        emitter = self.emitter
+        clustered, alone = emitter.new_label("clustered"), emitter.new_label("alone")
+        explicit = self.registers.value(self.registers.special.read("%is_explicit_cluster"))
+        emitter.branch_if(explicit.text, clustered, alone, LIKELY)
+        emitter.place(alone)
+        emitter.emit(f"call void @fault(ptr %ctx, ptr %tls, i32 {abi.NOT_CLUSTERED}, i32 {site}, i32 {mask.word})")
+        emitter.branch("faulted")
+        emitter.place(clustered)
 
     def _reduce(self, instruction: Instruction, to: str, sizes: str, found: str, mask: Mask) -> None:
         """For each active lane and each element: the atomic operation on the host's memory."""

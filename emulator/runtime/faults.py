@@ -96,7 +96,7 @@ def _past(distance: int) -> str:
 
 def describe(
     record: FaultRecord, sites: list[Site], memory: Memory, intended: Buffer | None, grid: Dim3, block: Dim3,
-    shared_bytes: int, local_bytes: int, stack_bytes: int, message: str | None, cooperative: bool,
+    shared_bytes: int, local_bytes: int, stack_bytes: int, message: str | None,
 ) -> Fault:  # fmt: skip
     """The report of a record."""
     kind = abi.FAULT_KINDS[record.kind]
@@ -104,6 +104,8 @@ def describe(
     thread_number = record.gang * 32 + record.lane
     thread = coordinates(thread_number, block)
     block_index = coordinates(record.block, grid)
+    if kind == "out-of-bounds" and 0 <= record.address - abi.NO_GRID < abi.GRID_BYTES:
+        kind = "not-cooperative"
     is_access = kind in ("out-of-bounds", "misaligned", "null")
     space = abi.SPACES[record.space] if is_access else None
     access = abi.ACCESSES[record.access] if is_access else None
@@ -118,8 +120,6 @@ def describe(
             relation = _of_area("local memory", record.address, record.size, local_bytes)
         if space == "local" and stack_bytes and relation.offset + record.size > local_bytes:
             kind = "stack-overflow"
-    if kind == "trap" and not cooperative and site is not None and _of_grid_group(site.source):
-        kind = "not-cooperative"
     if kind == "stack-overflow" and not is_access:
         message = f"alloca needs more than the {STACK_BYTES} bytes of a thread's stack"
         site = None if site is None else replace(site, form="alloca")
@@ -129,15 +129,6 @@ def describe(
         block_index, thread, record.gang, record.lane,
         site.source if site else None, site.ptx_line if site else None, site.form if site else None,
     )  # fmt: skip
-
-
-def _of_grid_group(source: SourceLocation | None) -> bool:
-    """Whether code comes from the header of cooperative groups, which traps where the grid cannot be synchronised."""
-    while source is not None:
-        if "cooperative_groups" in source.file:
-            return True
-        source = source.inlined_at
-    return False
 
 
 def shared_place(address: int) -> tuple[str, int]:
@@ -214,6 +205,7 @@ def _message(
         "async-copy": f"a bulk copy of {record.size} bytes: its size is no multiple of 16 bytes",
         "deadlock": "threads of the block wait in loops for what no thread will do",
         "trap": "the kernel executed a trap",
+        "not-clustered": "a bulk copy from shared to shared memory is an illegal instruction in a launch without clusters",
         "not-cooperative": "grid.sync() needs a cooperative launch, and this launch is not cooperative",
         "assert": "an assertion failed",
         "stack-overflow": f"recursive calls need more than the {STACK_BYTES} bytes of a thread's stack",

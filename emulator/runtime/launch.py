@@ -27,7 +27,7 @@ _MOST_BLOCKS = (1 << 31) - 1, 65535, 65535
 _MOST_SHARED = 232448
 _STOP_DEADLINE = 2
 _RUNS = frozenset({"run", "run_resident"})
-_WORKSPACE_BYTES = 64
+_WORKSPACE_BYTES = 64  # at least `abi.GRID_BYTES`
 MOST_CLUSTER_BLOCKS = 16
 _RUN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -179,7 +179,7 @@ class _Launch:
         self.workspace = Workspace(self.seating.seats, seat, len(entry.sites), len(self.counter_names))
         self.service = Service(self, memory, on_print)
         context = self.workspace.context
-        grid_workspace = self._grid_workspace() if cooperative else 0
+        grid_workspace = self._grid_workspace() if cooperative else abi.NO_GRID
         capacity = len(memory.buffers) + Service.MOST_HEAP_BUFFERS
         starts, sizes = self.workspace.table(capacity, memory.buffers)
         parameters = bytearray(max((p.offset + p.size for p in entry.parameters), default=0) + 16)
@@ -286,7 +286,6 @@ class _Launch:
             return describe(
                 record, list(self.entry.sites), self.memory, self._intended(record), self.grid, self.entry.block,
                 self.shared_bytes, self.entry.local_bytes, self.entry.stack_bytes, message,
-                self.cooperative,
             )  # fmt: skip
         if timed_out:
             (begun,) = struct.unpack_from("<Q", data, abi.CONTEXT_NEXT_BLOCK)

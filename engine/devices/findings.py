@@ -23,6 +23,7 @@ _CLASSES: dict[str, FindingClass] = {
     "stack-overflow": "memory",
     "trap": "trap",
     "not-cooperative": "synchronisation",
+    "not-clustered": "trap",
     "absent-block": "memory",
     "unsupported": "trap",
     "assert": "assert",

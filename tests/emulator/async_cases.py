@@ -127,7 +127,6 @@ def bulk_cases() -> list[Case]:
         ("specialised", 96, (9,), specialised, 1),
         ("stored", 256, (), DATA[:1024] * 3, 4),
         ("ragged", 32, (), ragged.reshape(-1), 1),
-        ("within", 128, (), np.where((t128 >= 32) & (t128 < 96), DATA[t128 - 32], 0), 1),
         ("tracked", 64, (), pairs[:64] + pairs[127 - t64], 1),
         ("filled", 64, (101,), filled, 1),
         ("exchanged", 64, (), np.concatenate(exchanged), 2),
@@ -138,4 +137,6 @@ def bulk_cases() -> list[Case]:
         for entry, threads, numbers, want, blocks in rows
     ]
     counts = np.array(_COUNTS, np.uint32)
+    moved = np.where((t128 >= 32) & (t128 < 96), DATA[t128 - 32], 0)
+    cases.append(Case("within", 128, (zeros(128), DATA), {0: moved}, cluster=1))
     return [*cases, Case("counts", 1, (zeros(counts.size, np.uint32),), {0: counts}), *_reductions()]

@@ -153,7 +153,7 @@ def _ranks(grid: Dim3, block: Dim3) -> Case:
 
 def _valid(cooperative: bool) -> Case:
     return Case(
-        "grid_valid", (3, 1, 1), (32, 1, 1), (zeros(96),), {0: np.full(96, cooperative, np.int32)},
+        "grid_valid", (3, 1, 1), (32, 1, 1), (zeros(96),), {0: np.ones(96, np.int32)},
         "cooperative" if cooperative else "plain", cooperative,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_a_wait_that_never_ends_is_a_deadlock(architecture: str) -> None:
         "threads wait at the mbarrier at byte 0 of shared memory for 1 more arrival, which never come"
     )
     assert outcome.seconds < 5
+
+
+def test_a_copy_between_blocks_needs_clusters() -> None:
+    """An H200 ends this with an illegal instruction where the launch names no clusters, though it stays in a block."""
+    outcome, _ = start("bulk", replace(BULK["within"], cluster=None))
+    assert outcome.fault is not None
+    assert (outcome.fault.kind, outcome.fault.thread) == ("not-clustered", (0, 0, 0))
+    assert (outcome.fault.form or "").startswith("cp.async.bulk.shared::cluster.shared::cta")
 
 
 @pytest.mark.parametrize("instruments", [(), ("checks",)], ids=["plain", "checked"])
