@@ -205,7 +205,7 @@ def _message(
         "async-copy": f"a bulk copy of {record.size} bytes: its size is no multiple of 16 bytes",
         "deadlock": "threads of the block wait in loops for what no thread will do",
         "trap": "the kernel executed a trap",
-        "not-clustered": "a bulk copy from shared to shared memory is an illegal instruction in a launch without clusters",
+        "not-clustered": "a bulk copy between blocks is an illegal instruction in a launch without clusters",
         "not-cooperative": "grid.sync() needs a cooperative launch, and this launch is not cooperative",
         "assert": "an assertion failed",
         "stack-overflow": f"recursive calls need more than the {STACK_BYTES} bytes of a thread's stack",
