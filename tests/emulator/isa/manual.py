@@ -14,6 +14,7 @@ from emulator.isa.refused import REFUSALS
 from emulator.isa.table import rows
 from emulator.syntax import Instruction, parse
 
+from .coverage import FAMILIES, OPCODES, read, wholly
 from .plan import every_case
 from .targets import NEWEST, TARGETS, VERSIONS
 
@@ -34,6 +35,9 @@ an H200 gave; so did every float of an octave and every half of the functions wh
 and there is no form that is merely near. "manual": of an architecture that was not measured; the code is compared
 with a second implementation in Python. A name in italics is a program
 of `tests/data` that holds the form, with what it must do; those for sm_90 an H200 ran too.
+
+Of the {kernels} kernels of 752 public projects whose instructions were counted, between {least:.2f} and {most:.2f} %
+hold nothing but what stands here; the rest reads textures, or reads or writes surfaces.
 
 ## Where a GPU may give other results
 
@@ -111,7 +115,9 @@ def page() -> str:
     measured, programs = _measured(), _programs()
     lines = (DATA / "isa" / "targets.tsv").read_text().splitlines()
     targets = {line.split("\t")[0]: line.split("\t")[1:] for line in lines}
-    text = [_INTRODUCTION]
+    found = wholly(read(OPCODES), read(FAMILIES))
+    least, most = found.percent
+    text = [_INTRODUCTION.format(kernels=f"{found.kernels:,}", least=least, most=most)]
     package = importlib.import_module("emulator.isa.rows")
     modules = [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
     first = {id(module.ROWS[0]): module for module in modules}

@@ -8,7 +8,7 @@ from emulator.isa import lookup, rows
 from emulator.isa.refused import REFUSALS
 from emulator.syntax import Instruction, Problem
 
-from .coverage import share
+from .coverage import FAMILIES, OPCODES, read, share, wholly
 from .manual import DATA, PAGE, page
 
 
@@ -36,3 +36,12 @@ def test_real_forms_are_supported_or_refused_by_name() -> None:
     found = share([(form, 1) for form in forms])
     assert found.unknown == ()
     assert found.percent[0] > 97
+
+
+def test_nearly_all_real_kernels_are_supported_wholly() -> None:
+    table = read(OPCODES)
+    assert share(table).percent[1] > 99.9
+    found = wholly(table, read(FAMILIES))
+    assert (found.kernels, found.least, found.most) == (3694, 3615, 3648)
+    alone = wholly(table, [])
+    assert alone.least <= found.least and found.most <= alone.most
