@@ -103,10 +103,8 @@ def main() -> None:
         print("   neither supported nor refused by name:", ", ".join(found.unknown) or "nothing")
         families = read(FAMILIES) if path == OPCODES else []
         whole = wholly(read(path), families)
-        least, most = whole.percent
-        print(
-            f"   kernels wholly supported: {whole.least} to {whole.most} of {whole.kernels}, {least:.2f} to {most:.2f} %"
-        )
+        percent = "{:.2f} to {:.2f} %".format(*whole.percent)
+        print(f"   kernels wholly supported: {whole.least} to {whole.most} of {whole.kernels}, {percent}")
 
 
 if __name__ == "__main__":
