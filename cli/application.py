@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from cli import bench, compile, conformance, doctor, export, lock, run, serve, test
+from cli import attack, bench, compile, conformance, doctor, export, lock, run, serve, test
 from cli.usage import Refused
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +26,7 @@ application.command()(run.run)
 application.command()(compile.compile)
 application.command()(export.export)
 application.command()(conformance.conformance)
+application.command()(attack.attack)
 application.command()(doctor.doctor)
 application.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(test.test)
 application.command()(lock.lock)

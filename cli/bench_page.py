@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.bench import percentile
-from cli.bench_service import served
+from cli.served import served
 from cli.usage import Refused
 
 if TYPE_CHECKING:

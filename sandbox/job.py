@@ -97,6 +97,11 @@ class Job:
                 self._poke()
             yield header, payload
 
+    @property
+    def over(self) -> bool:
+        """Whether its outcome stands."""
+        return self._over
+
     def cancel(self) -> None:
         """Kill the whole job; from any thread, at any time. Its verdict is 'cancelled' unless it was over."""
         with self._lock:

@@ -85,6 +85,19 @@ class Sandbox:
         """The kinds of jobs that it was opened for."""
         return self._kinds
 
+    @property
+    def zygotes(self) -> tuple[int, ...]:
+        """Process ids of the zygotes, one a kind of job."""
+        return tuple(server.process.pid for server in self._servers.values())
+
+    def spare_inits(self) -> tuple[int, ...]:
+        """Process ids of the inits that wait for a job, and -1 for each that is still being started."""
+        with self._lock:
+            servers = tuple(self._servers.values())
+            waiting = [linux.pid_of(seat.pidfd) for server in servers for seat in server.spares]
+            wanted = sum(server.spare_seats for server in servers)
+        return (*waiting, *[-1] * (wanted - len(waiting)))
+
     def start(
         self,
         kind: str,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cli.bench_service import submit
+from cli.served import submit
 from store.examples import load_examples
 from tests.cli.commandline import ROOT
 

@@ -17,10 +17,9 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPOSITORY), str(Path(__file__).parent)]
 
-from attacks import FOLDER  # noqa: E402
 from conftest import KINDS  # noqa: E402
-from test_wall_kernels import HARMLESS, fare  # noqa: E402
 
+from cli.attacks.kernels import HARMLESS, fare  # noqa: E402
 from sandbox import linux  # noqa: E402
 from sandbox.launcher import JobLimits, Sandbox  # noqa: E402
 from sandbox.namespaces import NOBODY  # noqa: E402
@@ -36,7 +35,7 @@ SAMPLE = {
     "threads": "import threading, time\nwhile True:\n  try: threading.Thread(target=time.sleep, args=(9,)).start()\n"
     "  except RuntimeError: time.sleep(9)",
 } | {
-    name: (FOLDER / f"{name}.py").read_text()
+    name: (REPOSITORY / "tests" / "data" / "attacks" / f"{name}.py").read_text()
     for name in ("fr01_passwd", "fr05_proc_root", "nw08_other_families", "pr04_kill_all", "pr10_userns")
 }
 

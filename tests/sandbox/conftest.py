@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planted import Planted, plant
 
+from cli.attacks.planted import Planted, plant
 from sandbox.launcher import Sandbox, SandboxUnavailable
 from sandbox.probe import isolation
 

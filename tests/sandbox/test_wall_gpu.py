@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from planted import Planted, lives, zygotes
 
+from cli.attacks.house import lives
+from cli.attacks.planted import Planted
 from protocol.kernel import CompiledKernel, Entry, Resources
 from protocol.launch import Launch, LaunchConfig
 from protocol.run import LaunchRequest, RunRequest
@@ -72,7 +73,7 @@ def test_jobs_wait_behind_the_wall_and_say_what_a_gpu_lacks(gpu_box: Sandbox) ->
         )
         assert (outcome.verdict, outcome.stderr) == ("ok", b"")
         assert "The GPU cannot be used" in said.pop()
-    assert all(map(lives, zygotes(gpu_box)))
+    assert all(map(lives, gpu_box.zygotes))
 
 
 def test_a_cancelled_job_leaves_nothing(gpu_box: Sandbox) -> None:

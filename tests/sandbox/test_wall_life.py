@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from planted import descendants, lives, processes, zygotes
 
+from cli.attacks.house import descendants, lives, processes
 from sandbox import fork_server, launcher
 from sandbox.launcher import JobLimits, Sandbox, SandboxUnavailable
 
@@ -122,7 +122,7 @@ def test_a_slow_reader_neither_loses_frames_nor_stops_the_clock(box: Sandbox) ->
 
 def test_nothing_leaks_over_many_jobs(box: Sandbox) -> None:
     assert works(box)
-    zygote = max(processes(box), default=zygotes(box)[0])
+    zygote = max(processes(box), default=box.zygotes[0])
 
     def held() -> tuple[int, int, int, set[int]]:
         own = len(list(Path("/proc/self/fd").iterdir()))
@@ -147,8 +147,8 @@ def test_nothing_leaks_over_many_jobs(box: Sandbox) -> None:
 def test_a_killed_zygote_is_replaced(box: Sandbox) -> None:
     job = box.start("python", SLEEP)
     assert next(iter(job.messages()))
-    tree = processes(box) | set(zygotes(box))
-    for pid in zygotes(box):
+    tree = processes(box) | set(box.zygotes)
+    for pid in box.zygotes:
         os.kill(pid, signal.SIGKILL)
     outcome = job.wait()
     assert outcome.verdict in ("error", "signal:SIGKILL"), outcome
@@ -158,10 +158,10 @@ def test_a_killed_zygote_is_replaced(box: Sandbox) -> None:
 
 def test_a_zygote_is_recycled_without_hurting_its_jobs(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     running = box.start("python", b"emit({}, b'')\nimport time\ntime.sleep(.6)\nprint('done')")
-    before = zygotes(box)
+    before = box.zygotes
     monkeypatch.setattr(launcher, "RECYCLE_AFTER", 1)
     assert works(box)
-    assert zygotes(box) != before
+    assert box.zygotes != before
     assert running.wait().stdout == b"done\n"
     assert until(lambda: not box._retired)
 
@@ -193,7 +193,7 @@ def test_nothing_outlives_a_killed_supervisor(planted: object, mode: str) -> Non
 def test_closing_ends_jobs_and_refuses_new_ones(planted: object) -> None:
     box = Sandbox("auto", profiles=("python",))
     job = box.start("python", SLEEP)
-    tree = processes(box) | set(zygotes(box))
+    tree = processes(box) | set(box.zygotes)
     box.close()
     box.close()
     assert job.wait().verdict == "cancelled"

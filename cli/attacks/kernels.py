@@ -1,4 +1,4 @@
-"""The corpus's CUDA C++ rows, compiled and run: one block of 32 threads, buffers of 1,024 zeros, integers 1,024."""
+"""Attacks in CUDA C++: compiled and launched with one block of 32 threads, buffers of 1,024 zeros, integers 1,024."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from attacks import Attack, corpus, listing, room
-from planted import Planted, lives, processes, zygotes
 from pydantic import ValidationError
 
+from cli.attacks.corpus import Attack, demand
+from cli.attacks.house import House
+from cli.attacks.planted import Planted
 from protocol.events import Event
 from protocol.inspection import InspectRequest
 from protocol.kernel import Entry
@@ -23,13 +23,29 @@ from sandbox.launcher import JobLimits, Sandbox
 from sandbox.pipeline import PipelineLimits, perform
 from sandbox.stores import FolderBlobs, FolderCache, Stores
 
-KERNELS = corpus("cu")
 LIMITS = PipelineLimits(
     compile=JobLimits(wall=30, cpu=8, memory=512 << 20), launch=JobLimits(wall=20, cpu=8, memory=512 << 20)
 )
+HARMLESS = 'extern "C" __global__ void k(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 6 * 7; }'
+_FORTY_TWO = bytes.fromhex("00002842")
+_NAMES = {"names match ^[A-Za-z_]\\w{0,127}$": "k\u0000"}
+"""Where this is the check, the attack is not the source but the name of the kernel that a request asks for."""
+_ANSWER_BYTES = 4 << 20
+_DIAGNOSTICS = 200
 
 
-def limits_for(attack: Attack) -> PipelineLimits:
+@dataclasses.dataclass
+class Ending:
+    """How a source fared: its verdict, everything that came back, the PTX's size in bytes, results by name."""
+
+    verdict: str
+    said: bytes
+    ptx: int = 0
+    diagnostics: int = 0
+    buffers: dict[str, bytes] = dataclasses.field(default_factory=dict)
+
+
+def _limits(attack: Attack) -> PipelineLimits:
     """Short only where a limit is an expected end: no verdict may hang on how busy this machine is."""
     compile, launch = LIMITS.compile, LIMITS.launch
     if {"limit:cpu", "any"} & set(attack.expect):
@@ -39,27 +55,10 @@ def limits_for(attack: Attack) -> PipelineLimits:
     return PipelineLimits(compile, launch)
 
 
-HARMLESS = 'extern "C" __global__ void k(float *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = 6 * 7; }'
-_WEAK_SAMPLE = {"cu02_inc_environ", "cu12_bigarr", "cu15_nest", "cu27_oob_write", "cu30_shellcode"}
-# The attack of this row is not its source but the names that a request asks to launch.
-_NAMES = {"cu41_name_injection": "k\u0000"}
-_ANSWER_BYTES = 4 << 20
-_DIAGNOSTICS = 200
-
-
-@dataclasses.dataclass
-class Ending:
-    """How a source fared: its verdict, everything that came back, and the PTX's size in bytes."""
-
-    verdict: str
-    said: bytes
-    ptx: int = 0
-    diagnostics: int = 0
-    buffers: dict[str, bytes] = dataclasses.field(default_factory=dict)
-
-
 def request_for(source: Source, entry: Entry, name: str | None = None) -> RunRequest:
-    buffers, arguments = [], []
+    """A launch of an entry, or of one called `name`. Raises ValidationError."""
+    buffers: list[dict[str, object]] = []
+    arguments: list[dict[str, object]] = []
     for index, parameter in enumerate(entry.parameters):
         if parameter.kind == "pointer":
             buffers.append({"name": f"b{index}", "dtype": parameter.dtype or "float32", "shape": [1024]})
@@ -103,26 +102,26 @@ def fare(box: Sandbox, text: bytes, folder: Path, name: str | None = None, limit
     return dataclasses.replace(ending, verdict=finished.verdict, said=said + finished.message.encode())
 
 
-# What the corpus's words about a row ask for, beyond the standard; each raises AssertionError.
+# What a corpus's words about a row ask for, beyond the standard; each raises GotThrough.
 
 
-def no_host_file(ending: Ending) -> None:
+def _no_host_file(ending: Ending) -> None:
     for word in (b"localhost", b"root:", b"PATH="):
-        assert word not in ending.said
+        demand(word not in ending.said, f"{word.decode()} came back")
 
 
-def sizes_bounded(ending: Ending) -> None:
-    assert len(ending.said) < _ANSWER_BYTES
-    assert ending.diagnostics <= _DIAGNOSTICS
+def _sizes_bounded(ending: Ending) -> None:
+    demand(len(ending.said) < _ANSWER_BYTES, f"{len(ending.said)} bytes came back")
+    demand(ending.diagnostics <= _DIAGNOSTICS, f"{ending.diagnostics} diagnostics came back")
 
 
 CHECKS: dict[str, tuple[Callable[[Ending], None], ...]] = {
     "std": (),
-    "no canary": (no_host_file,),
-    "no host file": (no_host_file,),
-    "within limits; PTX size bounded": (sizes_bounded,),
+    "no canary": (_no_host_file,),
+    "no host file": (_no_host_file,),
+    "within limits; PTX size bounded": (_sizes_bounded,),
     "worker alive": (),
-    "log bounded; UI markers bounded": (sizes_bounded,),
+    "log bounded; UI markers bounded": (_sizes_bounded,),
     "refused with 4xx or compiled as given: validator and compiler see the same text": (),
     "the right kernel is launched or a clear error": (),
     "4xx or compile error": (),
@@ -138,54 +137,20 @@ CHECKS: dict[str, tuple[Callable[[Ending], None], ...]] = {
 }
 
 
-def play(attack: Attack, box: Sandbox, planted: Planted, folder: Path) -> None:
-    before, files, free, servers = processes(box), listing(), room(), zygotes(box)
-    connections = len(planted.connections)
-    ending = fare(box, attack.source, folder, _NAMES.get(attack.id), limits_for(attack))
-    expected = {"any"} & set(attack.expect) or set(attack.expect)
-    assert expected == {"any"} or ending.verdict in expected, ending
-    assert b"This is our fault" not in ending.said
-    for word in (b"PWNED", b"CANARY"):
-        assert word not in ending.said
-    for check in CHECKS[attack.check]:
+def play(attack: Attack, box: Sandbox, planted: Planted, folder: Path) -> str:
+    """The verdict of an attack that was held; `folder` for the compile cache. Raises GotThrough."""
+    house = House.seen(box, planted)
+    ending = fare(box, attack.source, folder, _NAMES.get(attack.check), _limits(attack))
+    attack.judge(ending.verdict)
+    demand(b"This is our fault" not in ending.said, "a fault of our own")
+    house.nothing_said(ending.said)
+    for check in CHECKS.get(attack.check, ()):
         check(ending)
-    assert not processes(box) - before
-    assert zygotes(box) == servers
-    assert all(map(lives, servers))
-    assert len(planted.connections) == connections
-    assert {
-        folder: sorted(new for new in now - files[folder] if "PWNED" in new) for folder, now in listing().items()
-    } == {folder: [] for folder in files}
-    assert free[0] - room()[0] < 2 << 30
+    house.nobody_left()
+    house.zygotes_live()
+    house.no_new_file()
+    house.room_unchanged()
     after = fare(box, HARMLESS.encode(), folder, limits=PipelineLimits())
-    assert after.verdict == "ok", after
-    assert after.buffers["b0"][:4] == bytes.fromhex("00002842"), "42.0 in every one of the first 32 elements"
-
-
-@pytest.mark.parametrize("attack", KERNELS, ids=lambda attack: attack.id)
-def test_kernel_attack_strong(attack: Attack, strong: Sandbox, planted: Planted, tmp_path: Path) -> None:
-    play(attack, strong, planted, tmp_path)
-
-
-@pytest.mark.parametrize(
-    "attack",
-    [pytest.param(attack, marks=() if attack.id in _WEAK_SAMPLE else pytest.mark.long) for attack in KERNELS],
-    ids=lambda attack: attack.id,
-)
-def test_kernel_attack_weak(attack: Attack, weak: Sandbox, planted: Planted, tmp_path: Path) -> None:
-    play(attack, weak, planted, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "verdicts"),
-    [
-        ('k"; import os; os.system("touch /tmp/PWNED_name") #', ("4xx", "error")),
-        ("../../k", ("4xx", "error")),
-        ("k\u0000", ("4xx",)),
-        ("k\n", ("4xx",)),
-    ],
-)
-def test_names_reach_no_shell(strong: Sandbox, tmp_path: Path, name: str, verdicts: tuple[str, ...]) -> None:
-    ending = fare(strong, HARMLESS.encode(), tmp_path, name)
-    assert ending.verdict in (*verdicts, "compile-error"), ending
-    assert not Path("/tmp/PWNED_name").exists()
+    demand(after.verdict == "ok", f"the next kernel ended with {after.verdict}: {after.said[-500:]!r}")
+    demand(after.buffers["b0"][:128] == _FORTY_TWO * 32, "the next kernel's result is wrong")
+    return ending.verdict

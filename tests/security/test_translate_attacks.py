@@ -6,14 +6,17 @@ import dataclasses
 from collections.abc import Iterator
 
 import pytest
-from attacks import LIMITS, PYTHON, Attack, Scene, house_stands, listing, no_new_file, nobody_left, nothing_said, room
-from planted import Planted, processes, zygotes
 
+from cli.attacks.corpus import Attack
+from cli.attacks.house import House
+from cli.attacks.planted import Planted
+from cli.attacks.python import LIMITS, beside
 from protocol.run import CompileRequest, TranslateJob
 from protocol.source import Source
 from sandbox.launcher import JobOutcome, Sandbox
 from tests.sandbox.conftest import open_box
 from tests.sandbox.test_languages import NUMBA
+from tests.security.test_python_attacks import PYTHON
 
 # The others are under --long.
 _SAMPLE = """
@@ -47,16 +50,13 @@ def translated(box: Sandbox, text: str) -> tuple[JobOutcome, list[object], bytes
 def test_an_attack_gets_nowhere_and_the_next_source_is_translated(
     attack: Attack, box: Sandbox, planted: Planted
 ) -> None:
-    sibling = box.start("python", b"emit({}, b'')\nimport time\ntime.sleep(600)")
-    next(iter(sibling.messages()))
-    try:
-        before = (processes(box), listing(), room(), len(planted.connections), zygotes(box))
-        outcome, _, said = translated(box, NUMBA + attack.source.decode())
-        scene = Scene(attack, box, planted, sibling, lambda: (outcome, said), outcome, said, *before)
-        for check in (nothing_said, nobody_left, house_stands, no_new_file):
-            check(scene)
+    with beside(box) as sibling:
+        house = House.seen(box, planted)
+        _, _, said = translated(box, NUMBA + attack.source.decode())
+        house.nothing_said(said)
+        house.nobody_left()
+        house.zygotes_live()
+        house.no_new_file()
+        assert not sibling.over
         after, headers, _ = translated(box, NUMBA)
         assert (after.verdict, {"artifact": "translation"} in headers) == ("ok", True)
-    finally:
-        sibling.cancel()
-        sibling.wait()

@@ -6,14 +6,9 @@ import contextlib
 import os
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from sandbox import linux
-from sandbox.launcher import Sandbox
-from sandbox.limits import SPARE_SEATS
 
 CANARY = "CANARY"
 PORTS = (6379, 8000, 8080)
@@ -70,40 +65,3 @@ def _record(listener: socket.socket, port: int, here: Planted) -> None:
         with contextlib.suppress(OSError):
             connection.sendall(f"{CANARY}\r\n".encode())
         connection.close()
-
-
-def descendants(pid: int) -> set[int]:
-    """All living processes below `pid`."""
-    found: set[int] = set()
-    waiting = [pid]
-    while waiting:
-        process = Path(f"/proc/{waiting.pop()}/task")
-        try:
-            children = {int(child) for task in process.iterdir() for child in (task / "children").read_text().split()}
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        waiting += children - found
-        found |= children
-    return found
-
-
-def lives(pid: int) -> bool:
-    """Whether that process still runs; one that only waits for its parent to take note does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def zygotes(box: Sandbox) -> list[int]:
-    return [server.process.pid for server in box._servers.values()]
-
-
-def processes(box: Sandbox) -> set[int]:
-    """Living processes of zygotes and jobs, without the inits that wait for a next job; looks when all of them wait."""
-    servers = box._servers.values()
-    end = time.monotonic() + 1
-    while any(len(server.spares) < SPARE_SEATS for server in servers) and time.monotonic() < end:
-        time.sleep(0.005)
-    waiting = {linux.pid_of(seat.pidfd) for server in servers for seat in server.spares}
-    return {child for pid in zygotes(box) for child in descendants(pid) if lives(child)} - waiting

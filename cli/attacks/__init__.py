@@ -1,0 +1,1 @@
+"""A corpus of attacks played against the sandbox and the service: `warpyard attack`, and the security tests."""
