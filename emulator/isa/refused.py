@@ -70,10 +70,9 @@ REFUSALS = (
         "round to bf16x2, or to nearest (`.rn`)",
     ),
     _refusal(
-        "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vmin2 vmax2 vset2 "
-        "vadd4 vsub4 vavrg4 vmin4 vmax4 vset4",
+        "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset",
         "video instructions have no hardware since sm_50 and compilers do not make them",
-        "use `prmt`, `bfe` and integer arithmetic; vabsdiff2 and vabsdiff4 are supported",
+        "use `prmt`, `bfe` and integer arithmetic; those of two halves and four bytes are supported",
     ),
 )
 

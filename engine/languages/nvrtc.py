@@ -52,8 +52,9 @@ def include_folders() -> tuple[str, ...]:
 class Nvrtc:
     """One loaded library. `compile` may be called again and again; it is not safe to call from two threads."""
 
-    def __init__(self) -> None:
-        folder = toolkit_root() / "lib"
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` holds the library; None is that of the installed wheels."""
+        folder = folder or toolkit_root() / "lib"
         library = _only(folder, "libnvrtc.so.*")
         try:
             # NVRTC opens this one by its bare name, which works only if it is loaded already.

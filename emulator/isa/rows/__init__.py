@@ -17,11 +17,13 @@ from emulator.isa.rows import (
     move,
     narrow,
     sparse,
+    video,
     warp,
 )
 
 ROWS = (
     *integer.ROWS,
+    *video.ROWS,
     *floating.ROWS,
     *halves.ROWS,
     *compare.ROWS,

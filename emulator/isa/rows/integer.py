@@ -99,7 +99,7 @@ def _carry(x: Lanes, f: Form, *sources: Value) -> Value | tuple[Value, ...]:
 def _dp4a(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
     kinds = f.types
     for byte in range(4):
-        c = x.add(c, x.mul(_field(x, a, 8 * byte, 8, kinds[0]), _field(x, b, 8 * byte, 8, kinds[1])))
+        c = x.add(c, x.mul(field(x, a, 8 * byte, 8, kinds[0]), field(x, b, 8 * byte, 8, kinds[1])))
     return c
 
 
@@ -107,31 +107,15 @@ def _dp2a(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
     kinds = f.types
     first = 0 if f.has("lo") else 2
     for half in range(2):
-        word = _field(x, a, 16 * half, 16, kinds[0])
-        c = x.add(c, x.mul(word, _field(x, b, 8 * (first + half), 8, kinds[1])))
+        word = field(x, a, 16 * half, 16, kinds[0])
+        c = x.add(c, x.mul(word, field(x, b, 8 * (first + half), 8, kinds[1])))
     return c
 
 
-def _field(x: Lanes, a: Value, position: int, length: int, kind: str) -> Value:
+def field(x: Lanes, a: Value, position: int, length: int, kind: str) -> Value:
     """Bits of a 32-bit word, extended by the signedness of `kind`."""
     left, right = x.const("i32", 32 - position - length), x.const("i32", 32 - length)
     return (x.ashr if kind[0] == "s" else x.lshr)(x.shl(a, left), right)
-
-
-def _vabsdiff(x: Lanes, f: Form, a: Value, b: Value, c: Value) -> Value:
-    """Absolute differences of the packed fields, each in place, or summed with c (`.add`)."""
-    length = 8 if f.opcode.endswith("4") else 16
-    total = c if f.has("add") else x.const("i32", 0)
-    most = (1 << (length - int(f.types[0][0] == "s"))) - 1
-    for position in range(0, 32, length):
-        p, q = (_field(x, v, position, length, kind) for v, kind in zip((a, b), f.types[1:], strict=True))
-        distance = x.sub(x.smax(p, q), x.smin(p, q))
-        if f.has("sat"):
-            distance = x.smin(distance, x.const("i32", most))
-        if not f.has("add"):
-            distance = x.shl(x.and_(distance, x.const("i32", (1 << length) - 1)), x.const("i32", position))
-        total = x.add(total, distance)
-    return total
 
 
 ROWS = (
@@ -199,13 +183,5 @@ ROWS = (
         "dp2a.(lo|hi).(u32|s32).(u32|s32) d:b32, a:b32, b:b32, c:b32",
         "c plus the dot product of a's two halves and the lower or upper two bytes of b.",
         _dp2a,
-    ),
-    *(
-        row(
-            f"vabsdiff{n}.(u32|s32).(u32|s32).(u32|s32){{.(add|sat)}} d:b32, a:b32, b:b32, c:b32",
-            f"|a − b| of each of {n} packed fields; `.add` sums them and c, `.sat` clamps each.",
-            _vabsdiff,
-        )
-        for n in (2, 4)
     ),
 )

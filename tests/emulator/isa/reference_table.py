@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from emulator.isa import Form
 
 from .reference_comparisons import selp, set_, setp, slct
@@ -283,18 +285,32 @@ def _mov(f: Form, *bits: int) -> tuple[int, ...] | int:
     return sum(value << part * i for i, value in enumerate(bits))
 
 
-def _vabsdiff(f: Form, a: int, b: int, c: int) -> int:
+_VIDEO: dict[str, Callable[[Form, int, int], int]] = {
+    "add": lambda f, p, q: p + q,
+    "sub": lambda f, p, q: p - q,
+    "avrg": lambda f, p, q: (p + q + 1) // 2 if p + q >= 0 else (p + q) // 2,
+    "absdiff": lambda f, p, q: abs(p - q),
+    "min": lambda f, p, q: min(p, q),
+    "max": lambda f, p, q: max(p, q),
+    "set": lambda f, p, q: int(
+        {"eq": p == q, "ne": p != q, "lt": p < q, "le": p <= q, "gt": p > q, "ge": p >= q}[f.modifiers[2]]
+    ),
+}
+
+
+def _video(f: Form, a: int, b: int, c: int) -> int:
     size = 8 if f.opcode.endswith("4") else 16
     total = c if f.has("add") else 0
     for at in range(0, 32, size):
         p, q = (
             signed(v >> at, size) if kind[0] == "s" else v >> at & (1 << size) - 1
-            for v, kind in zip((a, b), f.types[1:], strict=True)
+            for v, kind in zip((a, b), f.types[-2:], strict=True)
         )
-        distance = abs(p - q)
+        result = _VIDEO[f.opcode[1:-1]](f, p, q)
         if f.has("sat"):
-            distance = min(distance, (1 << size - int(f.types[0][0] == "s")) - 1)
-        total += distance if f.has("add") else (distance & (1 << size) - 1) << at
+            bits = size - int(f.types[0][0] == "s")
+            result = max(min(result, (1 << bits) - 1), -(1 << bits) if bits < size else 0)
+        total += result if f.has("add") else (result & (1 << size) - 1) << at
     return total & 0xFFFFFFFF
 
 
@@ -323,7 +339,7 @@ _BY_OPCODE: dict[str, Reference] = {
     **dict.fromkeys(("addc", "subc", "madc"), _carry),
     **dict.fromkeys(("popc", "clz", "brev", "bfind"), _count),
     **dict.fromkeys(("dp4a", "dp2a"), _dot),
-    **dict.fromkeys(("vabsdiff2", "vabsdiff4"), _vabsdiff),
+    **dict.fromkeys([f"v{name}{n}" for name in _VIDEO for n in (2, 4)], _video),
     "shf": _funnel, "lop3": _lop3, "bfe": _bfe, "bfi": _bfi, "bmsk": _bmsk, "szext": _szext, "fns": _fns,
     "prmt": _prmt, "setp": setp, "set": set_, "selp": selp, "slct": slct, "testp": _testp,
     "copysign": _copysign, "createpolicy": _policy, "mov": _mov, "cvt": cvt,
