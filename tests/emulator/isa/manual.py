@@ -32,8 +32,8 @@ every architecture.
 
 *Results* says what they were compared with. "H200, every bit": every spelling on edges and random values gave what
 an H200 gave; so did every float of an octave and every half of the functions whose last bits the manual leaves open,
-and there is no form that is merely near. "manual": of an architecture, or a form, that was not measured; the code is compared
-with a second implementation in Python. A name in italics is a program
+and there is no form that is merely near. "manual": of an architecture, or a form, that was not
+measured; the code is compared with a second implementation in Python. A name in italics is a program
 of `tests/data` that holds the form, with what it must do; those for sm_90 an H200 ran too.
 
 Of the {kernels} kernels of 752 public projects whose instructions were counted, between {least:.2f} and {most:.2f} %
