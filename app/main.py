@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from app import errors, openapi
+from app.clients import Sessions
 from app.guard import Guard
 from app.observe import Metrics, Observe
 from app.routes import buffers, compile, devices, events, exports, films, health, page, runs, shares, uploads
@@ -54,6 +55,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     errors.install(app)
     events.install(app)
     openapi.install(app, _BODIES)
+    app.add_middleware(Sessions)
     app.add_middleware(Guard, allowed=frozenset(settings.allowed_hosts))
     app.add_middleware(Observe, metrics=metrics)
     return app

@@ -1,14 +1,17 @@
 """Puts runs into the queue and takes them out of it, as far as the API does so."""
 
 import asyncio
+import datetime as dt
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import redis.asyncio
 import structlog
 
+from app.clients import Caller
 from app.errors import Conflict, TooMany
 from app.outbox import Outbox
 from protocol.events import Finished
@@ -24,6 +27,15 @@ log = structlog.get_logger(__name__)
 
 CANCELLED = Finished(verdict="cancelled", message="Cancelled while it waited.")
 LOST = "The worker was lost {} times while it worked on this run, so it is not tried again."
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Where a run is: how many will be taken up before it, and in about how many seconds it will be, where known."""
+
+    state: str
+    ahead: int
+    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -46,13 +58,23 @@ class Queue:
         self._settings = settings
         self._scripts: dict[str, Any] = {name: load(client, name) for name in ("admit", "cancel", "reap", "take_token")}
 
-    async def take_token(self, kind: str, client: str, per_second: float, burst: int) -> None:
+    async def take_token(self, kind: str, client: Caller, per_second: float, burst: int) -> None:
         """Raises TooMany where the client has used up its share."""
-        wait = float(await self._scripts["take_token"](keys=[keys.rate(kind, client)], args=[per_second, burst]))
+        wait = await self._take(keys.rate(kind, client.id), per_second, burst)
         if wait > 0:
             raise TooMany(f"At most {per_second:g} a second, {burst} at once. Wait a moment.", wait, kind="rate")
 
-    async def admit(self, request: RunRequest, device: str, client: str, key: str | None) -> Admitted:
+    async def may_begin_session(self, network: str) -> bool:
+        """Whether an address, which may be a whole class's, has a session left to begin."""
+        settings = self._settings
+        return (
+            await self._take(keys.rate("session", network), settings.sessions_per_second, settings.sessions_burst) <= 0
+        )
+
+    async def _take(self, bucket: str, per_second: float, burst: int) -> float:
+        return float(await self._scripts["take_token"](keys=[bucket], args=[per_second, burst]))
+
+    async def admit(self, request: RunRequest, device: str, client: Caller, key: str | None) -> Admitted:
         """The run, waiting; with an idempotency key that was used before, the earlier one.
 
         Raises TooMany, or Conflict where the key was used for another request.
@@ -62,7 +84,8 @@ class Queue:
         text = request.model_dump_json()
         names = [
             *(keys.run(run_id), keys.events(run_id), keys.pending(queue), keys.SEQUENCE, keys.HELD_BYTES),
-            *(keys.rate("run", client), keys.idempotency(client, key or ""), keys.QUEUES),
+            *(keys.rate("run", client.id), keys.idempotency(client.id, key or ""), keys.QUEUES),
+            *(keys.turns(queue), keys.waiting(queue), keys.gpu_seconds(client.id, _today())),
         ]
         status, detail = await self._scripts["admit"](
             keys=names,
@@ -78,6 +101,8 @@ class Queue:
                 *(settings.queue_cap, settings.queue_bytes, settings.runs_per_second, settings.runs_burst),
                 settings.idempotency_seconds if key else 0,
                 VERSION,
+                *(client.id, client.network, settings.waiting_per_client, settings.waiting_per_network),
+                settings.gpu_seconds_per_day if device.startswith("gpu") else 0,
             ],
         )
         if status == "rate":
@@ -88,6 +113,13 @@ class Queue:
             )
         if status == "full":
             raise TooMany(f"The queue is full: {detail} runs wait.", 5, kind="queue-full")
+        if status in ("yours", "network"):
+            whose = "yours" if status == "yours" else "your network's"
+            raise TooMany(f"{detail} runs of {whose} wait already. Wait until some have run.", 5, kind="waiting")
+        if status == "gpu":
+            used = f"{float(detail):.0f} s of GPU time today, of {settings.gpu_seconds_per_day:g}"
+            spent = f"You have used {used}."
+            raise TooMany(f"{spent} The emulator has no such limit.", _seconds_of_today_left(), kind="gpu-seconds")
         if status == "conflict":
             raise Conflict("This Idempotency-Key was used for another request.", kind="idempotency")
         if status == "repeated":
@@ -120,7 +152,7 @@ class Queue:
             name = str(queue)
             again, exhausted = await self._scripts["reap"](
                 keys=[
-                    *(keys.RUNNING, keys.pending(name), name, keys.claimed(name)),
+                    *(keys.RUNNING, keys.pending(name), name, keys.turns(name), keys.waiting(name)),
                     *(keys.SEQUENCE, keys.LOST),
                 ],
                 args=[
@@ -138,6 +170,18 @@ class Queue:
             count += len(again)
         return count
 
+    async def place(self, run_id: str, slots: Callable[[str], int]) -> Waiting | None:
+        """None where the run is not known here; `slots` tells how many runs of a device are worked on at once."""
+        held: Any = await self._client.hmget(keys.run(run_id), ["state", "queue"])
+        state, queue = held
+        if state != "queued":
+            return Waiting(state, 0, None) if state else None
+        place: Any = await self._client.zrank(keys.pending(queue), run_id)
+        ahead = int(place or 0)
+        pace: Any = await self._client.hget(keys.PACE, queue)
+        seconds = None if pace is None else float(pace) * (ahead + 1) / max(1, slots(queue))
+        return Waiting(state, ahead, seconds)
+
     async def _earlier(self, run_id: str, device: str) -> Admitted:
         held: Any = await self._client.hmget(keys.run(run_id), ["state", "device", "queue"])
         state, known, queue = held
@@ -154,3 +198,12 @@ class Queue:
         except Lost:
             return "running"
         return "finished"
+
+
+def _today() -> str:
+    return dt.datetime.now(dt.UTC).date().isoformat()
+
+
+def _seconds_of_today_left() -> int:
+    now = dt.datetime.now(dt.UTC)
+    return 24 * 3600 - (now.hour * 3600 + now.minute * 60 + now.second)

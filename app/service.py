@@ -48,6 +48,8 @@ class Service:
     blobs: Blobs
     metrics: Metrics
     page: Page
+    secret: str
+    """Signs the sessions' cookies."""
     examples: tuple[Example, ...]
     shares: Recent = field(default_factory=lambda: Recent(_SHARES_BYTES))
     """Answers of /api/shares/{id}."""
@@ -123,6 +125,7 @@ async def open_service(settings: Settings, metrics: Metrics) -> AsyncIterator[Se
             blobs=blobs,
             metrics=metrics,
             page=Page(settings.page_dir),
+            secret=await asyncio.to_thread(settings.signing_secret),
             examples=examples,
         )
 
@@ -152,11 +155,4 @@ def _service(request: Request) -> Service:
     return cast(Service, request.app.state.service)
 
 
-def _client(request: Request) -> str:
-    """Who asks, for limits: an address; of IPv6 the /64 that one customer has."""
-    host = request.client.host if request.client else "local"
-    return ":".join(host.split(":")[:4]) if host.count(":") > 3 else host
-
-
 Served = Annotated[Service, Depends(_service)]
-Client = Annotated[str, Depends(_client)]

@@ -65,20 +65,21 @@ class Sender:
     def warm(self) -> None:
         """Sends one message to nobody: the first one loads half of kombu, which takes 200 ms and more."""
         queue = f"warpyard.warm-{new_id()}"
-        self._send(RUN_TASK, "", queue, 1.0)
+        self._send(RUN_TASK, queue, new_id(), queue, 1.0)
         with self._lock:
             self._connection.default_channel.queue_delete(queue)
 
     def run(self, run_id: str, queue: str) -> None:
-        self._send(RUN_TASK, run_id, queue, None)
+        """One more run waits in the queue; the id only names the message."""
+        self._send(RUN_TASK, queue, run_id, queue, None)
 
     def inspect(self, question_id: str, queue: str, expires: float) -> None:
-        self._send(INSPECT_TASK, question_id, queue, expires)
+        self._send(INSPECT_TASK, question_id, question_id, queue, expires)
 
-    def _send(self, task: str, argument: str, queue: str, expires: float | None) -> None:
+    def _send(self, task: str, argument: str, name: str, queue: str, expires: float | None) -> None:
         with self._lock:
             self._celery.send_task(
-                task, (argument,), task_id=argument, queue=queue, producer=self._producer, expires=expires
+                task, (argument,), task_id=name, queue=queue, producer=self._producer, expires=expires
             )
 
     def close(self) -> None:

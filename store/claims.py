@@ -22,6 +22,11 @@ Refusal = Literal["gone", "finished", "held", "exhausted", "newer"]
 Watched = Literal["held", "cancel", "lost"]
 
 
+CANDIDATES = 16
+"""Runs at the head of the line that are looked at together."""
+LOOKS = 8
+
+
 class Lost(Exception):
     """Another one holds the run now: whatever this one still says of it is refused."""
 
@@ -40,6 +45,8 @@ class HeldRun:
     claimed: float
     """Unix times in seconds."""
     cancelled: bool
+    client: str
+    """Who sent it."""
     records: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,6 +66,23 @@ class Claims:
         self._lease = int(settings.lease_seconds * 1000)
         self._scripts: dict[str, Any] = {name: load(client, name) for name in ("claim", "watch", "emit", "finish")}
 
+    def take(self, queue: str) -> HeldRun | None:
+        """The run whose turn it is: clients take turns, each with its runs in their order. None where nothing waits."""
+        for _ in range(LOOKS):
+            waiting: Any = self._client.zrange(keys.pending(queue), 0, CANDIDATES - 1)
+            answers = []
+            for run_id in waiting:
+                answer = self.claim(str(run_id))
+                if isinstance(answer, HeldRun):
+                    return answer
+                if answer == "gone":
+                    self._client.zrem(keys.pending(queue), run_id)
+                answers.append(answer)
+            # Others have taken some of these meanwhile; a run of a later release waits for a worker of its own.
+            if len(waiting) < CANDIDATES or all(answer == "newer" for answer in answers):
+                return None
+        return None
+
     def claim(self, run_id: str, most_attempts: int | None = None) -> HeldRun | Refusal:
         """A new attempt at the run, or why there is none. `most_attempts` 0 takes it up however often it was lost."""
         most = self._settings.max_attempts if most_attempts is None else most_attempts
@@ -73,15 +97,19 @@ class Claims:
             keys.lease(run_id),
             keys.pending(str(queue)),
             keys.RUNNING,
-            keys.claimed(str(queue)),
+            keys.turns(str(queue)),
+            keys.waiting(str(queue)),
         ]
         moment = time.time()
         answer = self._scripts["claim"](keys=names, args=[run_id, self._lease, most, repr(moment)])
         if answer[0] != "claimed":
             refusal: Refusal = answer[0]
             return refusal
-        _, attempt, device, request, created, enqueued, cancel = answer
-        return HeldRun(run_id, int(attempt), device, request, float(created), float(enqueued), moment, bool(cancel))
+        _, attempt, device, request, created, enqueued, cancel, client = answer
+        return HeldRun(
+            *(run_id, int(attempt), device, request, float(created), float(enqueued), moment),
+            *(bool(cancel), client),
+        )
 
     def watch(self, held: HeldRun) -> Watched:
         """Renews the lease; tells whether the run is to be cancelled or belongs to another by now."""
@@ -108,9 +136,14 @@ class Claims:
             earlier: Any = self._client.xrange(keys.events(held.id), "-", f"({held.attempt}-0")
             self._write(held, end, [*(fields["record"] for _, fields in earlier), *held.records, record])
             names = [keys.run(held.id), keys.lease(held.id), keys.RUNNING, keys.events(held.id)]
+            seconds = max(0.0, time.time() - held.claimed)
+            spent = keys.gpu_seconds(held.client, dt.datetime.now(dt.UTC).date().isoformat())
             told = self._scripts["finish"](
-                keys=[*names, keys.HELD_BYTES, keys.VERDICTS],
-                args=[held.id, held.attempt, event_id, record, end.verdict, self._settings.stream_seconds],
+                keys=[*names, keys.HELD_BYTES, keys.VERDICTS, keys.PACE, spent],
+                args=[
+                    *(held.id, held.attempt, event_id, record, end.verdict, self._settings.stream_seconds),
+                    *(repr(seconds), int(held.device.startswith("gpu"))),
+                ],
             )
         if not told:
             raise Lost(held.id)

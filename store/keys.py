@@ -14,12 +14,14 @@ VERDICTS = f"{PREFIX}verdicts"
 """Hash: verdict -> finished runs."""
 WORKERS = f"{PREFIX}workers"
 """Sorted set of workers by the Unix time at which they count as lost."""
+PACE = f"{PREFIX}pace"
+"""Hash: queue -> seconds that a slot spends on a run, a moving average."""
 LOST = f"{PREFIX}lost-attempts"
 """How many attempts were taken back from lost workers."""
 
 
 def run(run_id: str) -> str:
-    """Hash: state, device, queue, request, attempt, created, enqueued, seq, cancel, orphan."""
+    """Hash: state, device, queue, request, attempt, created, enqueued, client, network, cancel, orphan."""
     return f"{PREFIX}run:{run_id}"
 
 
@@ -34,13 +36,23 @@ def events(run_id: str) -> str:
 
 
 def pending(queue: str) -> str:
-    """Sorted set of waiting runs by their place in the line."""
+    """Sorted set of waiting runs by the round in which they are taken up, then by their coming."""
     return f"{PREFIX}pending:{queue}"
 
 
-def claimed(queue: str) -> str:
-    """The furthest place in the line that a worker has taken."""
-    return f"{PREFIX}claimed:{queue}"
+def turns(queue: str) -> str:
+    """Hash: client -> the round in which its last run is taken up; `now` -> the round of the run taken up last."""
+    return f"{PREFIX}turns:{queue}"
+
+
+def waiting(queue: str) -> str:
+    """Hash: client, or `at <network>` -> how many of its runs wait."""
+    return f"{PREFIX}waiting:{queue}"
+
+
+def gpu_seconds(client: str, day: str) -> str:
+    """Seconds of GPU jobs that a client has had on a day (UTC)."""
+    return f"{PREFIX}gpu-seconds:{day}:{client}"
 
 
 def rate(kind: str, client: str) -> str:

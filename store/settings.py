@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import secrets
 import tempfile
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -42,6 +44,9 @@ class Settings(BaseSettings):
     blob_url: str = Field(default="", validation_alias=_url("BLOB_URL"))
     """file:/folder, or redis: for blobs in REDIS_URL; empty: a folder in `data_dir`."""
 
+    secret: str = ""
+    """Signs cookies; empty: one is made and kept in `data_dir`. Several hosts that serve one instance share it."""
+
     page_dir: Path = _ROOT / "frontend" / "dist"
     examples_dir: Path = _ROOT / "examples"
 
@@ -51,13 +56,22 @@ class Settings(BaseSettings):
     max_body_bytes: Positive = 4 * MIB
     max_upload_bytes: Positive = 64 * MIB
     max_download_bytes: Positive = 2 * GIB
-    queue_cap: Positive = 200
+    queue_cap: Positive = 1000
     """Runs that may wait in one queue."""
     queue_bytes: Positive = 256 * MIB
     """Bytes of the requests of all runs that are not finished."""
     inspect_cap: Positive = 64
     """Compilations that may wait at once."""
     inspect_timeout: PositiveSeconds = 30.0
+    waiting_per_client: Positive = 32
+    """Runs of one client that may wait in one queue."""
+    waiting_per_network: Positive = 600
+    """Runs of all clients of one address, which may be a whole class's: others always have the rest of the queue."""
+    sessions_per_second: PositiveSeconds = 5.0
+    sessions_burst: Positive = 400
+    """Sessions that one address may begin; what it asks beyond that without a cookie counts as one client."""
+    gpu_seconds_per_day: Annotated[float, Field(ge=0)] = 0.0
+    """Of GPU jobs, a client and day (UTC); 0: no limit."""
     runs_per_second: PositiveSeconds = 2.0
     runs_burst: Positive = 30
     """A client's token bucket for POST /api/runs and /api/shares."""
@@ -143,6 +157,17 @@ class Settings(BaseSettings):
     @property
     def blobs(self) -> str:
         return self.blob_url or f"file:{self.data_dir.absolute() / 'blobs'}"
+
+    def signing_secret(self) -> str:
+        """`secret`, or the one in the data folder, which is made when it is asked for first. Raises OSError."""
+        if self.secret:
+            return self.secret
+        path = self.data_dir / "secret"
+        with suppress(FileExistsError):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as file:
+                file.write(secrets.token_hex(32))
+        return path.read_text()
 
     def prepare(self) -> None:
         """Makes the data folder, readable by its owner alone."""

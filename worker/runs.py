@@ -48,13 +48,13 @@ class Runs:
         self._stopping = stopping
         self._lease_seconds = lease_seconds
 
-    def run(self, run_id: str) -> None:
-        """Claims the run and works it off. A message whose run ended, or is held elsewhere, is dropped."""
-        held = self._claims.claim(run_id)
-        if not isinstance(held, HeldRun):
-            log.info("run not taken", run=run_id, reason=held)
+    def run(self, queue: str) -> None:
+        """Works off the run whose turn it is: a message says that one waits, and not which."""
+        held = self._claims.take(queue)
+        if held is None:
+            log.debug("nothing waits", queue=queue)
             return
-        with structlog.contextvars.bound_contextvars(run=run_id, attempt=held.attempt):
+        with structlog.contextvars.bound_contextvars(run=held.id, attempt=held.attempt):
             try:
                 end = self._attempt(held)
                 if end is None:

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.body import read_model
+from app.clients import Caller, Client
 from app.errors import Invalid, TimedOut, TooLarge, TooMany, TooSlow, Unavailable, Unsupported, documented
 from app.hub import Subscription
 from app.openapi import takes
-from app.service import Client, Served, Service
+from app.service import Served, Service
 from app.tasks import end
 from protocol.inspection import InspectReport, InspectRequest
 from protocol.recognition import Recognised, RecogniseRequest
@@ -51,7 +52,7 @@ async def recognise(request: Request, service: Served, client: Client) -> Respon
     return Response(found.model_dump_json(), media_type="application/json")
 
 
-async def _asked(body: InspectRequest, request: Request, service: Service, client: str) -> str:
+async def _asked(body: InspectRequest, request: Request, service: Service, client: Caller) -> str:
     """The report of a worker that compiles, as JSON."""
     settings = service.settings
     await service.queue.take_token("compile", client, settings.compiles_per_second, settings.compiles_burst)

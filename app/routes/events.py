@@ -6,9 +6,10 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from app.clients import Client
 from app.errors import Invalid, NotFound, TooMany, Unavailable, documented
 from app.event_log import START, Place, place_of
-from app.service import Client, Served
+from app.service import Served
 from store.identifiers import is_id
 
 router = APIRouter(tags=["runs"])
@@ -46,18 +47,18 @@ async def _place(
 
 async def _counted(service: Served, client: Client) -> AsyncIterable[None]:
     """One of the streams that this process serves at once. Raises TooMany, Unavailable."""
-    if service.streams[client] >= service.settings.max_streams_per_client:
-        raise TooMany(f"{service.streams[client]} event streams of yours are open already.", 5, kind="streams")
+    if service.streams[client.id] >= service.settings.max_streams_per_client:
+        raise TooMany(f"{service.streams[client.id]} event streams of yours are open already.", 5, kind="streams")
     if service.streams.total() >= service.settings.max_streams:
         raise Unavailable("Too many event streams are open. Try again in a moment.", kind="streams")
-    service.streams[client] += 1
+    service.streams[client.id] += 1
     service.metrics.streams.inc()
     try:
         yield
     finally:
-        service.streams[client] -= 1
-        if not service.streams[client]:
-            del service.streams[client]
+        service.streams[client.id] -= 1
+        if not service.streams[client.id]:
+            del service.streams[client.id]
         service.metrics.streams.dec()
 
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, StringConstraints
 
 from app.body import read_model
+from app.clients import Client
 from app.errors import (
     Conflict,
     Invalid,
@@ -20,12 +21,12 @@ from app.errors import (
     documented,
 )
 from app.openapi import takes
-from app.service import Client, Served
+from app.service import Served
 from app.uploads import check_uploads
 from protocol.result import RunResult
 from protocol.run import RunRequest
 from store.identifiers import is_id
-from store.workers import NoDevice, WrongArchitecture, resolve
+from store.workers import NoDevice, WrongArchitecture, offered, resolve
 
 router = APIRouter(tags=["runs"])
 
@@ -42,6 +43,15 @@ class Accepted(BaseModel):
     state: Literal["queued", "running", "finished"]
     device: str
     position: int
+
+
+class Place(BaseModel):
+    """`ahead` counts the runs that are taken up before it; `seconds` until it is, about, where that is known."""
+
+    id: str
+    state: Literal["queued", "running", "finished"]
+    ahead: int
+    seconds: float | None
 
 
 class State(BaseModel):
@@ -96,6 +106,24 @@ async def get_run(run_id: str, service: Served) -> RunAnswer:
         created_at=run.created_at,
         request=RunRequest.model_validate_json(run.request),
         result=run.result(),
+    )
+
+
+@router.get("/api/runs/{run_id}/place", responses=documented(NotFound, Unavailable))
+async def get_place(run_id: str, service: Served) -> Place:
+    """How long the line is before a run. Clients take turns, so a run may be overtaken by those of others."""
+    slots = {device.id: device.workers for device in offered(await service.workers())}
+    place = await service.queue.place(run_id, lambda device: slots.get(device, 1)) if is_id(run_id) else None
+    state = place.state if place else await service.events.state(run_id) if is_id(run_id) else None
+    if state is None:
+        raise NotFound("There is no such run.")
+    return Place.model_validate(
+        {
+            "id": run_id,
+            "state": state,
+            "ahead": place.ahead if place else 0,
+            "seconds": place.seconds if place else None,
+        }
     )
 
 

@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from app.body import read_model
+from app.clients import Client
 from app.errors import Invalid, NoSpace, NotFound, TooLarge, TooMany, TooSlow, Unavailable, Unsupported, documented
 from app.openapi import takes
-from app.service import Client, Served, Service
+from app.service import Served, Service
 from app.uploads import check_uploads, uploads_of
 from protocol.base import Model
 from protocol.run import SharePayload

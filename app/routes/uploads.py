@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from app.arrays import read_header, row_major
 from app.body import chunks
+from app.clients import Client
 from app.errors import Invalid, NoSpace, TooLarge, TooMany, TooSlow, Unavailable, documented
-from app.service import Client, Served
+from app.service import Served
 from store.blobs import Blobs
 
 router = APIRouter(tags=["uploads"])

@@ -35,11 +35,12 @@ class Answer:
         return str(self.status) if self.status in (404, 409, 413, 429) else f"{self.status // 100}xx"
 
 
-def ask(port: int, method: str, path: str, body: str = "", address: str = "127.0.0.1") -> Answer:
-    """One request; `address` on the loopback range is who asks."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS, source_address=(address, 0))
+def ask(port: int, method: str, path: str, body: str = "", session: str = "") -> Answer:
+    """One request; `session` is the cookie of the client that asks."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
+    cookie = {"Cookie": session} if session else {}
     try:
-        connection.request(method, path, body.encode() or None, _JSON if body else {})
+        connection.request(method, path, body.encode() or None, {**cookie, **(_JSON if body else {})})
         response = connection.getresponse()
         headers = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, headers, response.read())
@@ -64,9 +65,14 @@ def verdict_of(port: int, run: str) -> str:
     raise GotThrough("the events of a run ended before the run did")
 
 
-def works(port: int, address: str = "127.0.0.1") -> None:
-    """A good request is accepted and runs. Raises GotThrough."""
-    answer = ask(port, "POST", "/api/runs", json.dumps(good_body()), address)
+def session_of(port: int) -> str:
+    """The cookie of a client that opens the page for the first time."""
+    return ask(port, "GET", "/").headers.get("set-cookie", "").partition(";")[0]
+
+
+def works(port: int) -> None:
+    """A good request of somebody new is accepted and runs. Raises GotThrough."""
+    answer = ask(port, "POST", "/api/runs", json.dumps(good_body()), session_of(port))
     demand(answer.status == 202, f"a good request was answered with {answer.status}: {answer.body[:300]!r}")
     verdict = verdict_of(port, _run_of(answer))
     demand(verdict == "ok", f"a good run ended with {verdict}")
@@ -112,15 +118,15 @@ def _fate(port: int, field: str, body: str) -> str:
 
 
 def _flood(port: int) -> str:
-    """One client sends more than its share; another one's run is still accepted and runs."""
-    body = json.dumps(good_body())
+    """One client sends more than its share; another one's run is still accepted, and runs before the flood is over."""
+    body, session = json.dumps(good_body()), session_of(port)
     with ThreadPoolExecutor(8) as senders:
-        answers = list(senders.map(lambda _: ask(port, "POST", "/api/runs", body), range(FLOOD)))
+        answers = list(senders.map(lambda _: ask(port, "POST", "/api/runs", body, session), range(FLOOD)))
     kinds = Counter(answer.kind for answer in answers)
     demand({*kinds} == {"2xx", "429"}, f"the answers were {dict(kinds)}")
     refused = [answer for answer in answers if answer.status == 429]
     demand(all("retry-after" in answer.headers for answer in refused), "a 429 without Retry-After")
-    works(port, "127.0.0.2")
+    works(port)
     for answer in answers:
         if answer.status == 202:
             verdict_of(port, _run_of(answer))

@@ -33,6 +33,29 @@ def test_a_run_shows_its_output_and_honest_times(page: Page) -> None:
     expect(page.get_by_role("row", name=re.compile("^Run"))).to_contain_text("wall clock")
 
 
+def test_a_run_that_waits_tells_its_place_in_the_line(page: Page) -> None:
+    open_page(page)
+    spin = {
+        "source": {"text": SPIN},
+        "buffers": [{"name": "a", "dtype": "int32", "shape": [2]}],
+        "steps": [
+            {
+                "kind": "launch",
+                "config": {"grid": [1], "block": [1]},
+                "arguments": [{"kind": "buffer", "buffer": "a"}],
+            }
+        ],
+    }
+    ahead = [page.request.post("/api/runs", data=spin).json()["id"] for _ in range(3)]
+    page.get_by_test_id("run").click()
+    try:
+        expect(verdict(page)).to_contain_text(re.compile(r"In the queue\s*2 before this one(, about \d+ s)?"))
+    finally:
+        for run_id in reversed(ahead):
+            page.request.delete(f"/api/runs/{run_id}")
+    expect(verdict(page)).to_contain_text("Finished in", timeout=30_000)
+
+
 def test_a_pixel_tells_its_value_and_thread(page: Page) -> None:
     open_page(page, "/#example=mandelbrot")
     run(page)

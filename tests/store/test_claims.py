@@ -9,6 +9,7 @@ import pytest
 import redis
 from sqlalchemy import create_engine, select
 
+from app.clients import Caller
 from app.outbox import Outbox
 from app.queue import Queue
 from protocol.events import Compiling, EventRecord, Finished, Printed
@@ -43,8 +44,11 @@ def queue(settings: Settings, claims: Claims) -> Callable[..., Any]:
     return call
 
 
-def admit(queue: Callable[..., Any], **changes: Any) -> str:
-    return str(queue("admit", run_request(), "emulator", "c", None, **changes).id)
+HERE = "192.0.2.1"
+
+
+def admit(queue: Callable[..., Any], client: str = "c", network: str = HERE, **changes: Any) -> str:
+    return str(queue("admit", run_request(), "emulator", Caller(client, network), None, **changes).id)
 
 
 def records(client: redis.Redis, run_id: str) -> list[EventRecord]:
@@ -160,15 +164,104 @@ def test_a_message_that_was_taken_and_never_claimed_is_sent_again(
     assert taken(claims, run_id).attempt == 1
 
 
-def test_an_orphan_is_found_behind_a_busy_queue(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
-    first, second, _third = admit(queue), admit(queue), admit(queue)
-    client.rpop("emulator")
-    client.rpop("emulator")
-    taken(claims, second)
+def test_any_message_takes_up_the_run_whose_turn_it_is(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    first, second, third = admit(queue), admit(queue), admit(queue)
+    assert client.rpop("emulator") is not None, "the message of the first is lost"
+    order = []
+    while client.rpop("emulator") is not None:
+        held = claims.take("emulator")
+        assert held is not None
+        order.append(held.id)
+    assert order == [first, second]
     queue("reap", orphan_grace=0.0)
     time.sleep(0.01)
     assert queue("reap", orphan_grace=0.0) == 1
-    assert client.zrank(keys.pending("emulator"), first) == 1, "at the end of the line"
+    assert client.llen("emulator") == 1
+    last = claims.take("emulator")
+    assert last is not None and last.id == third
+    assert claims.take("emulator") is None
+
+
+def drained(claims: Claims) -> list[str]:
+    order = []
+    while (held := claims.take("emulator")) is not None:
+        order.append(held.client)
+    return order
+
+
+def test_clients_take_turns(queue: Callable[..., Any], claims: Claims, client: redis.Redis) -> None:
+    for who in "aaaaabbc":
+        admit(queue, who)
+    assert drained(claims) == [*"abcabaaa"]
+    assert client.hgetall(keys.waiting("emulator")) == {}
+
+
+def test_who_comes_later_waits_one_round_and_is_owed_none(queue: Callable[..., Any], claims: Claims) -> None:
+    for who in "aaaa":
+        admit(queue, who)
+    for _ in range(2):
+        assert claims.take("emulator") is not None
+    for who in "bbbb":
+        admit(queue, who)
+    assert drained(claims) == [*"abab", *"bb"]
+
+
+def test_a_run_that_lost_its_worker_goes_behind_those_of_its_client(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    first, second = admit(queue), admit(queue)
+    held = claims.take("emulator")
+    assert held is not None and held.id == first
+    client.delete(keys.lease(first))
+    assert queue("reap") == 1
+    assert client.hget(keys.waiting("emulator"), "c") == "2"
+    assert [taken.id for taken in iter(lambda: claims.take("emulator"), None)] == [second, first]
+    assert client.hgetall(keys.waiting("emulator")) == {}
+
+
+def test_cancelled_runs_make_room(queue: Callable[..., Any], client: redis.Redis) -> None:
+    ids = [admit(queue, waiting_per_client=2) for _ in range(2)]
+    assert queue("cancel", ids[0]) == "finished"
+    admit(queue, waiting_per_client=2)
+    assert client.hgetall(keys.waiting("emulator")) == {"c": "2", f"at {HERE}": "2"}
+
+
+def test_the_place_in_the_line_and_the_time_until_then(
+    queue: Callable[..., Any], claims: Claims, client: redis.Redis
+) -> None:
+    ids = [admit(queue, who) for who in "aab"]
+    assert [queue("place", run_id, lambda _: 1).ahead for run_id in ids] == [0, 2, 1]
+    assert queue("place", ids[0], lambda _: 1).seconds is None
+    held = claims.take("emulator")
+    assert held is not None
+    held.claimed -= 3.0
+    claims.finish(held, OK)
+    place = queue("place", ids[1], lambda _: 2)
+    assert (place.state, place.ahead, round(place.seconds, 1)) == ("queued", 1, 3.0)
+    assert queue("place", ids[0], lambda _: 2).state == "finished"
+    assert queue("place", "11111111111", lambda _: 2) is None
+
+
+def test_gpu_seconds_are_a_budget_of_each_day(queue: Callable[..., Any], claims: Claims) -> None:
+    from app.errors import TooMany
+
+    def send(who: str, device: str = "gpu:h200") -> None:
+        queue("admit", run_request(), device, Caller(who, HERE), None, gpu_seconds_per_day=5)
+
+    send("c")
+    held = claims.take("gpu:h200")
+    assert held is not None
+    held.claimed -= 7.0
+    claims.finish(held, OK)
+    with pytest.raises(TooMany) as refused:
+        send("c")
+    assert refused.value.kind == "gpu-seconds"
+    assert "7 s of GPU time today, of 5" in refused.value.detail
+    assert 1 <= int(refused.value.headers["Retry-After"]) <= 24 * 3600
+    send("c", "emulator")
+    send("d")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +270,8 @@ def test_an_orphan_is_found_behind_a_busy_queue(queue: Callable[..., Any], claim
         ({"queue_cap": 2}, "queue-full"),
         ({"queue_bytes": 1000}, "queue-full"),
         ({"runs_burst": 2, "runs_per_second": 0.1}, "rate"),
+        ({"waiting_per_client": 2}, "waiting"),
+        ({"waiting_per_network": 2}, "waiting"),
     ],
 )
 def test_admission_has_caps(queue: Callable[..., Any], client: redis.Redis, changes: dict[str, Any], kind: str) -> None:
@@ -195,19 +290,19 @@ def test_admission_has_caps(queue: Callable[..., Any], client: redis.Redis, chan
 
 def test_another_client_has_a_bucket_of_its_own(queue: Callable[..., Any]) -> None:
     changes = {"runs_burst": 1, "runs_per_second": 0.1}
-    queue("admit", run_request(), "emulator", "one", None, **changes)
-    queue("admit", run_request(), "emulator", "two", None, **changes)
+    queue("admit", run_request(), "emulator", Caller("one", HERE), None, **changes)
+    queue("admit", run_request(), "emulator", Caller("two", HERE), None, **changes)
 
 
 def test_an_idempotency_key_names_one_run(queue: Callable[..., Any], client: redis.Redis) -> None:
     from app.errors import Conflict
 
-    first = queue("admit", run_request(), "emulator", "c", "key")
-    again = queue("admit", run_request(), "emulator", "c", "key")
-    other_client = queue("admit", run_request(), "emulator", "d", "key")
+    first = queue("admit", run_request(), "emulator", Caller("c", HERE), "key")
+    again = queue("admit", run_request(), "emulator", Caller("c", HERE), "key")
+    other_client = queue("admit", run_request(), "emulator", Caller("d", HERE), "key")
     assert first.id == again.id != other_client.id
     with pytest.raises(Conflict):
-        queue("admit", run_request(architecture="sm_80"), "emulator", "c", "key")
+        queue("admit", run_request(architecture="sm_80"), "emulator", Caller("c", HERE), "key")
     assert client.zcard(keys.pending("emulator")) == 2
 
 

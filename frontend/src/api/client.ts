@@ -6,6 +6,7 @@ import type {
   FieldProblem,
   InspectReport,
   InspectRequest,
+  Place,
   Recognised,
   RunRequest,
   SharedLink,
@@ -92,6 +93,8 @@ const segment = encodeURIComponent;
 export const api = {
   run: (request: RunRequest) => post<Accepted>('/api/runs', request),
   storedRun: (id: string) => call<StoredRun>(`/api/runs/${segment(id)}`),
+  /** How many runs are taken up before a waiting one, and in about how many seconds it is. */
+  place: (id: string) => call<Place>(`/api/runs/${segment(id)}/place`),
   cancel: (id: string) => call<unknown>(`/api/runs/${segment(id)}`, { method: 'DELETE' }),
   compile: (request: InspectRequest, signal?: AbortSignal) => post<InspectReport>('/api/compile', request, signal),
   /** The kernels of CuPy in a Python text. */

@@ -56,6 +56,13 @@ export interface FieldProblem {
   message: string;
 }
 
+/** Of a run in the line. `seconds` is null where no run has told yet how long one takes. */
+export interface Place {
+  state: 'queued' | 'running' | 'finished';
+  ahead: number;
+  seconds: number | null;
+}
+
 export interface Accepted {
   id: string;
   state: string;
