@@ -1,7 +1,8 @@
 """The stack of a thread: its place, and alloca, stacksave and stackrestore as arithmetic on its pointer.
 
 The stack holds the activations of recursive functions (see `stack`) and what alloca gives out. Its pointer is a
-register of each lane, an offset in local memory that grows upwards and stays a multiple of 16.
+register of each lane, an offset in local memory that grows upwards and stays a multiple of 16. Where nothing recurses,
+no access to local memory may lie beyond it: what an access through a pointer runs into is then nobody's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import replace
 
 from emulator.analysis.flat import FlatKernel, align
 from emulator.syntax.nodes import (
+    TYPE_SIZES,
+    AddressOperand,
     Function,
     Guard,
     ImmediateOperand,
@@ -23,6 +26,7 @@ from emulator.syntax.nodes import (
 # Behind a # no register of a program can have these names.
 STACK = "%stack#"
 _PLACE, _SIZE, _ROOM, _OVERFLOWS = "%alloca#place", "%alloca#size", "%alloca#room", "%alloca#overflows"
+_END, _BEYOND = "%access#end", "%access#beyond"
 STACK_BYTES = 16 << 10  # of a thread
 FRAME_ALIGNMENT = 16
 MOST_ALIGNMENT = 1 << 23
@@ -52,13 +56,18 @@ def is_alignment(value: object) -> bool:
 
 
 def expand_stack_instructions(flat: FlatKernel) -> None:
-    """Replaces the validated instructions of the stack by arithmetic; an alloca beyond the stack's end is a trap."""
+    """Replaces the validated instructions of the stack by arithmetic.
+
+    An alloca beyond the stack's end is a trap, and so is an access to local memory beyond the stack's pointer.
+    """
     if not any(isinstance(item, Instruction) and item.opcode in _OPCODES for item in flat.body):
         return
-    flat.registers |= {_PLACE: "b64", _SIZE: "b64", _ROOM: "b64", _OVERFLOWS: "pred"}
+    flat.registers |= {_PLACE: "b64", _SIZE: "b64", _ROOM: "b64", _OVERFLOWS: "pred", _END: "b64", _BEYOND: "pred"}
     body: list[Label | Instruction] = []
     for number, item in enumerate(flat.body):
         if not isinstance(item, Instruction) or item.opcode not in _OPCODES:
+            if isinstance(item, Instruction) and not flat.has_recursion:
+                body += _bounds(flat, item)
             body.append(item)
             continue
         after = f"$after_{item.opcode}#{number}"
@@ -69,6 +78,30 @@ def expand_stack_instructions(flat: FlatKernel) -> None:
         if item.guard is not None:
             body.append(Label(after, item.line))
     flat.body = body
+
+
+def _bounds(flat: FlatKernel, item: Instruction) -> list[Instruction]:
+    """What stops an access through a pointer to local memory beyond the stack's pointer, for the lanes that make it."""
+    address = next((operand for operand in item.operands if isinstance(operand, AddressOperand)), None)
+    is_access = item.opcode in ("ld", "st") and "local" in item.modifiers
+    if not is_access or address is None or address.base not in flat.registers:
+        return []
+    count = next((int(part[1:]) for part in item.modifiers if part in ("v2", "v4", "v8")), 1)
+    last = ImmediateOperand(address.offset + count * TYPE_SIZES[item.types[-1]])
+    end, stack, beyond = RegisterOperand(_END), RegisterOperand(STACK), RegisterOperand(_BEYOND)
+    narrow = TYPE_SIZES[flat.registers[address.base]] == 4
+    compared: tuple[Operand, ...] = (beyond, end, stack)
+    relation: tuple[str, ...] = ("gt", "u64")
+    if item.guard is not None:
+        compared = (*compared, RegisterOperand(item.guard.register, item.guard.negated))
+        relation = ("gt", "and", "u64")
+    steps = [
+        _assign(item, end, RegisterOperand(address.base), ("u64", "u32") if narrow else ()),
+        Instruction("add", ("s64",), (end, end, last), item.line, None, item.location),
+        Instruction("setp", relation, compared, item.line, None, item.location),
+    ]
+    trap = Instruction("trap", ("beyond", item.opcode, *item.modifiers), (), item.line, Guard(_BEYOND, False))
+    return [*steps, replace(trap, location=item.location)]
 
 
 def _copied(item: Instruction) -> Instruction:

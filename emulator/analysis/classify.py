@@ -8,7 +8,7 @@ from emulator.analysis.cfg import Graph
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
-from emulator.analysis.operands import CARRY, definitions, destination_count, registers_of
+from emulator.analysis.operands import CARRY, definitions, destination_count, registers_of, uses
 from emulator.analysis.rules import REGISTER_TYPES, evaluate
 from emulator.analysis.shapes import AbstractScalars, Shape, affine, join, uniform, varying
 from emulator.analysis.spans import Span, analyse_spans, special_span
@@ -139,6 +139,20 @@ class Classifier:
                         if merged is not None and merged != self.shapes.get(name):
                             self.shapes[name] = merged
                             changed = True
+            unset = None if changed else self._read_unset()
+            if unset is not None:
+                self.shapes[unset] = uniform(register_type(self.flat, unset))
+                changed = True
+
+    def _read_unset(self) -> str | None:
+        """A register that is read though all its definitions depend on that: it has no value yet, in any lane."""
+        for block in self.graph.order:
+            node = self.graph.blocks[block]
+            for instruction in (*node.instructions, *((node.terminator,) if node.terminator else ())):
+                for name in uses(instruction):
+                    if name in self._defined and name not in self.shapes and name in self.flat.registers:
+                        return name
+        return None
 
     def _result(self, instruction: Instruction, name: str) -> Shape | None:
         type = register_type(self.flat, name)

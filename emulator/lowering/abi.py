@@ -213,8 +213,9 @@ FAULT_KINDS = {
     17: "async-copy",
     18: "copy-in-flight",
     19: "not-clustered",
+    20: "beyond-stack",
 }
-DEADLOCK, STACK_OVERFLOW, MBARRIER, ASYNC_COPY, NOT_CLUSTERED = 8, 9, 16, 17, 19
+DEADLOCK, STACK_OVERFLOW, MBARRIER, ASYNC_COPY, NOT_CLUSTERED, BEYOND_STACK = 8, 9, 16, 17, 19, 20
 # What is wrong with the use of an mbarrier: the size of the fault record.
 NOT_INITIALISED, BAD_COUNT, TOO_MANY_ARRIVALS, TRANSACTION_RANGE, COMPLETES = range(1, 6)
 # Findings of the checks; a kernel runs on after them.

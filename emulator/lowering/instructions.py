@@ -35,6 +35,8 @@ _NO_EFFECT = frozenset({
     "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "pmevent", "griddepcontrol", "setmaxnreg",
     "brkpt",
 })  # fmt: skip
+# Traps that this package itself puts into a kernel.
+_TRAPS = {"callee": abi.BAD_CALLEE, "stack": abi.STACK_OVERFLOW, "beyond": abi.BEYOND_STACK}
 
 
 class InstructionLowering(AsyncInstructions):
@@ -193,7 +195,7 @@ class InstructionLowering(AsyncInstructions):
             instrument.on_warp(Probe(self.emitter, mask), instruction, members, self.context.others(), site)
 
     def trap(self, instruction: Instruction, mask: Mask) -> None:
-        kind = {"callee": abi.BAD_CALLEE, "stack": abi.STACK_OVERFLOW}.get("".join(instruction.modifiers), abi.TRAP)
+        kind = _TRAPS.get("".join(instruction.modifiers[:1]), abi.TRAP)
         site = self.context.sites.add(instruction, "generic", "read")
         self.emitter.emit(
             f"call void @fault(ptr %ctx, ptr %tls, i32 {kind}, i32 {site}, i{self.emitter.width} {mask.word})"

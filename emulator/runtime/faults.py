@@ -123,6 +123,8 @@ def describe(
     if kind == "stack-overflow" and not is_access:
         message = f"alloca needs more than the {STACK_BYTES} bytes of a thread's stack"
         site = None if site is None else replace(site, form="alloca")
+    if kind == "beyond-stack" and site is not None:
+        site = replace(site, form=site.form.removeprefix("trap.beyond."))
     text = message or _message(kind, space, access, record, relation)
     return Fault(
         kind, text, space, access, record.size if is_access else 0, record.address if is_access else 0, relation,
@@ -205,6 +207,7 @@ def _message(
         "async-copy": f"a bulk copy of {record.size} bytes: its size is no multiple of 16 bytes",
         "deadlock": "threads of the block wait in loops for what no thread will do",
         "trap": "the kernel executed a trap",
+        "beyond-stack": "an access to the thread's stack beyond the memory that alloca gave",
         "not-clustered": "a bulk copy between blocks is an illegal instruction in a launch without clusters",
         "not-cooperative": "grid.sync() needs a cooperative launch, and this launch is not cooperative",
         "assert": "an assertion failed",

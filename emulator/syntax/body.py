@@ -253,7 +253,7 @@ class BodyParser:
             raise reader.problem(f"expected an instruction before '{word or 'the end'}'")
         reader.take()
         opcode, *modifiers = word.split(".")
-        if opcode in _MADE or word in ("trap.callee", "trap.stack"):
+        if opcode in _MADE or word.startswith("trap."):
             raise reader.problem(f"the instruction '{word}' is not supported")
         if opcode == "call":
             self._call(tuple(modifiers), guard, line)

@@ -21,6 +21,7 @@ _CLASSES: dict[str, FindingClass] = {
     "null": "memory",
     "bad-function-pointer": "memory",
     "stack-overflow": "memory",
+    "beyond-stack": "memory",
     "trap": "trap",
     "not-cooperative": "synchronisation",
     "not-clustered": "trap",

@@ -67,7 +67,12 @@ def test_an_allocation_beyond_the_stack_names_its_line_and_the_limit() -> None:
     assert "alloca(T * in[0] * sizeof(int))" in line
 
 
-def test_an_access_beyond_the_stack_is_found() -> None:
-    fault = run(compiled("stack", "stack_beyond", (32, 1, 1)), np.zeros(64, np.int32), IN).outcome.fault
+@pytest.mark.parametrize("module", ["stack", "stack_nvcc"])
+def test_an_access_beyond_what_was_given_is_found(module: str) -> None:
+    """Lane i has i + 4 words, in steps of 16 bytes, and writes word 3, or 15."""
+    given = np.zeros(64, np.int32)
+    assert run(compiled(module, "stack_beyond", (32, 1, 1)), given, given + 3).outcome.fault is None
+    fault = run(compiled(module, "stack_beyond", (32, 1, 1)), given, given + 15).outcome.fault
     assert fault is not None
-    assert (fault.kind, fault.access, fault.space) == ("stack-overflow", "write", "local")
+    assert (fault.kind, fault.thread) == ("beyond-stack", (0, 0, 0))
+    assert (fault.form or "").startswith("st.local")

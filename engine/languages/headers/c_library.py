@@ -57,9 +57,9 @@ CSTDINT = "\n".join(
 # function that is called in a loop and inlined there keeps what it took until the loop's function returns.
 ALLOCA = """#pragma once
 static __device__ __forceinline__ void* __warpyard_alloca(size_t size) {
-  void* memory;
-  asm volatile("{ .reg .b64 place; alloca.u64 place, %1, 16; cvta.local.u64 %0, place; }" : "=l"(memory) : "l"(size));
-  return memory;
+  size_t place;
+  asm volatile("alloca.u64 %0, %1, 16;" : "=l"(place) : "l"(size));
+  return __cvta_local_to_generic(place);
 }
 #define __builtin_alloca(size) __warpyard_alloca(size)
 #define alloca(size) __warpyard_alloca(size)

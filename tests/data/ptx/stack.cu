@@ -56,8 +56,9 @@ KERNEL(stack_overflow) {
         out[T] += T ? words[0] : 0;
     }
 }
+// Lane i takes i + 4 words and writes the one that in[0] says.
 KERNEL(stack_beyond) {
-    int* words = (int*)alloca(in[0] & 12);
-    words[4096 + (in[1] & 1)] = 1;
-    out[T] = words[0];
+    int* words = (int*)alloca((T + 4) * sizeof(int));
+    words[in[0]] = in[1];
+    out[T] = words[in[2]];
 }
