@@ -33,6 +33,7 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     268 i32 clustered         whether the launch or the kernel names a cluster
     272 i64 workspace         address of the grid's own workspace; NO_GRID where the launch is not cooperative
     280 i32 ordered           whether blocks may order their accesses through memory, so that checks see no races there
+    288 i64 calls             of the kernel for a block that does not suspend: its gangs, or 1
 
 The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
 
@@ -87,7 +88,7 @@ The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
     160 i32 warp waiting      lanes that wait for others of the warp
     192 i32[32] next          of dispatched kernels: the position of each lane's next block
     320 i32[32] members       of dispatched kernels: for whom each lane waits
-    448 registers             (192 in other kernels)
+    448 registers             (192 in other kernels; 64 where a call runs a whole block, which uses the state alone)
 
 An address in shared memory is an offset in the block's own. In the window of the cluster, which the same instructions
 accept, bits 24 to 31 hold the rank of the block whose memory is meant, plus 1: 0 is the block itself. Generic addresses
@@ -129,6 +130,7 @@ CONTEXT_CLUSTER = 256
 CONTEXT_CLUSTERED = 268
 CONTEXT_WORKSPACE = 272
 CONTEXT_ORDERED = 280
+CONTEXT_CALLS = 288
 CONTEXT_BYTES = 320
 
 WORKER_BLOCK = 0
@@ -184,6 +186,7 @@ FRAME_WARP_WAITING = 160
 FRAME_NEXT = 192
 FRAME_MEMBERS = 320
 FRAME_REGISTERS = 192
+FRAME_WHOLE_REGISTERS = 64
 FRAME_DISPATCHED_REGISTERS = 448
 
 # What the compiled function of a gang returns.

@@ -10,11 +10,12 @@ from emulator.syntax.nodes import Instruction, Operand
 
 
 class BarrierLowering:
-    def __init__(self, emitter: Emitter, registers: RegisterFile) -> None:
+    def __init__(self, emitter: Emitter, registers: RegisterFile, first: int) -> None:
+        """`first`: where in the frame registers may lie."""
         self.emitter = emitter
         self.lanes = emitter.lanes
         self.registers = registers
-        self.frame_bytes = abi.FRAME_REGISTERS
+        self.first = self.frame_bytes = first
         self.resumes: list[str] = []  # label of the code behind suspension k + 1
         self.uses_frame = False
         self.uses_cluster = False
@@ -94,11 +95,11 @@ class BarrierLowering:
         emitter.emit(f"store i32 {emitter.put(f'or i32 {others}, {mask}')}, ptr {place}")
         emitter.emit(f"store {count}, ptr {self._indexed('%frame', abi.FRAME_NEEDED, number)}")
 
-    def suspend(self, saved: list[Slot]) -> str:
-        """Saves the slots, returns SUSPENDED, and starts the code that restores them."""
+    def suspend(self, saved: list[Slot], leave: str = f"ret i32 {abi.SUSPENDED}") -> str:
+        """Saves the slots, leaves, and starts the code that restores them."""
         emitter = self.emitter
         places: list[tuple[Slot, int]] = []
-        offset = abi.FRAME_REGISTERS
+        offset = self.first
         for slot in sorted(set(saved), key=lambda s: (-bytes_of(s[1]), s[0])):
             size = bytes_of(slot[1])
             offset = (offset + min(size, 64) - 1) // min(size, 64) * min(size, 64)
@@ -111,7 +112,7 @@ class BarrierLowering:
         label = emitter.new_label("restore")
         self.resumes.append(label)
         emitter.emit(f"store i32 {len(self.resumes)}, ptr {self.field('%frame', abi.FRAME_STATE)}")
-        emitter.emit(f"ret i32 {abi.SUSPENDED}")
+        emitter.emit(leave)
         emitter.place(label)
         for (pointer, type), place in places:
             value = emitter.put(f"load {type}, ptr {self.field('%frame', place)}, align {alignment_of(type)}")

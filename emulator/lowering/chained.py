@@ -1,10 +1,19 @@
-"""Kernels whose lanes move together: registers in LLVM values, waiting lanes in pending masks."""
+"""Kernels whose lanes move together: registers in LLVM values, waiting lanes in pending masks.
+
+Where `analysis.whole` allows it the function runs a whole block: the code of a gang stands in a loop over the gangs,
+round after round from one barrier to the next, and what does not depend on the gang is computed once a block.
+"""
 
 from __future__ import annotations
 
-from emulator.analysis.cfg import Block, is_mbarrier_wait
+from emulator.analysis.cfg import Block, Graph, is_mbarrier_wait
+from emulator.analysis.classify import Classes
+from emulator.analysis.flat import FlatKernel
+from emulator.analysis.gang import Gang
+from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import uses
 from emulator.analysis.progress import is_active
+from emulator.instruments.instrument import Instrument
 from emulator.isa.builder import FLOATS
 from emulator.lowering import abi
 from emulator.lowering.control import ChainControl, Control
@@ -16,6 +25,13 @@ from emulator.syntax.nodes import Instruction, RegisterOperand
 
 
 class ChainedKernel(KernelLowering):
+    def __init__(
+        self, flat: FlatKernel, graph: Graph, liveness: Liveness, classes: Classes, gang: Gang,
+        instruments: list[Instrument], whole: bool,
+    ) -> None:  # fmt: skip
+        self.whole = whole
+        super().__init__(flat, graph, liveness, classes, gang, instruments)
+
     def _make_control(self) -> Control:
         ends = (self.graph.blocks[block].terminator for block in self.graph.order)
         self._waits = any(last is not None and is_mbarrier_wait(last) for last in ends)
@@ -40,10 +56,14 @@ class ChainedKernel(KernelLowering):
         names = self.liveness.live_in[target] | named
         self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
         saved: list[Slot] = [slot for name in sorted(names) for _, slot in self.registers.slots(name)]
-        self.barriers.wait(last, mask.word)
-        field = self.barriers.field("%frame", abi.FRAME_ALIVE)
-        self.emitter.emit(f"store i{self.gang.width} {mask.word}, ptr {field}")
-        self.barriers.suspend([*saved, ("%M", f"i{self.gang.width}")])
+        kept = [*saved, ("%M", f"i{self.gang.width}")]
+        if self.whole:
+            self.barriers.suspend(kept, "br label %next.gang")
+        else:
+            self.barriers.wait(last, mask.word)
+            field = self.barriers.field("%frame", abi.FRAME_ALIVE)
+            self.emitter.emit(f"store i{self.gang.width} {mask.word}, ptr {field}")
+            self.barriers.suspend(kept)
         self.registers.begin_block()
         word = self.emitter.put(f"load i{self.gang.width}, ptr %M")
         if "red" in last.modifiers:
@@ -84,32 +104,103 @@ class ChainedKernel(KernelLowering):
         raise problem_of(last, "internal: lanes that move together meet nowhere")
 
     def _slots(self) -> list[str]:
-        lines: list[str] = []
-        for pointer, type in self.registers.used_slots.values():
-            lines.append(f"  {pointer} = alloca {type}, align {64 if type[0] == '<' else 8}")
-            lines.append(f"  store {type} {_zero(type)}, ptr {pointer}")
-        return lines
+        slots = self.registers.used_slots.values()
+        return [f"  {pointer} = alloca {type}, align {64 if type[0] == '<' else 8}" for pointer, type in slots]
 
     def _start(self) -> list[str]:
+        resets = [
+            f"  store {type} {_zero(type)}, ptr {pointer}" for pointer, type in self.registers.used_slots.values()
+        ]
+        begin = [*self.emitter.gang_prelude, *self.control.resets(), *resets, *self._initial_mask()]
+        if self.whole:
+            begin = [*self._first_gang(), *begin]
         first = f"label %B{self.graph.order[0]}"
         if not self.barriers.resumes:
-            return [*self._initial_mask(), f"  br {first}"]
+            return [*begin, f"  br {first}"]
         cases = " ".join(f"i32 {k + 1}, label %{label}" for k, label in enumerate(self.barriers.resumes))
-        return [*self._initial_mask(), "  %state = load i32, ptr %frame", f"  switch i32 %state, {first} [{cases}]"]
+        if self.whole:
+            cases += " i32 -1, label %next.gang"
+        return [*begin, "  %state = load i32, ptr %frame", f"  switch i32 %state, {first} [{cases}]"]
+
+    # Of a function that runs a whole block.
+
+    def _names(self) -> dict[str, str]:
+        return {"frame": "%frames", "local": "%locals", "gang": "%first.w"} if self.whole else super()._names()
+
+    def _first_gang(self) -> list[str]:
+        size, gangs = self.frame_bytes(), self.gang.count
+        begin: list[str] = []
+        if self.barriers.resumes:
+            begin.append("  %living = alloca i32")
+            begin.append(f"  store i32 {gangs}, ptr %living")
+            for gang in range(gangs):
+                begin.append(f"  %state.{gang} = getelementptr i8, ptr %frames, i64 {gang * size + abi.FRAME_STATE}")
+                begin.append(f"  store i32 0, ptr %state.{gang}")
+        return [
+            *begin,
+            "  %gang.p = alloca i32",
+            "  store i32 0, ptr %gang.p",
+            f"  %told.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_GANG}",
+            "  br label %gang",
+            "gang:",
+            "  %w = load i32, ptr %gang.p",
+            "  store i32 %w, ptr %told.p",
+            "  %w64 = zext i32 %w to i64",
+            f"  %frame.at = mul i64 %w64, {size}",
+            "  %frame = getelementptr i8, ptr %frames, i64 %frame.at",
+            f"  %local.at = mul i64 %w64, {self.flat.local_bytes * self.gang.width}",
+            "  %local = getelementptr i8, ptr %locals, i64 %local.at",
+        ]
+
+    def _end(self) -> list[str]:
+        if not self.whole:
+            return super()._end()
+        done, over = ["done:", "  br label %next.gang"], ["over:", f"  ret i32 {abi.DONE}"]
+        if self.barriers.resumes:
+            done = [
+                "done:",
+                "  store i32 -1, ptr %frame",
+                "  %lived = load i32, ptr %living",
+                "  %live = sub i32 %lived, 1",
+                "  store i32 %live, ptr %living",
+                "  br label %next.gang",
+            ]
+            over = [
+                "over:",
+                "  %left = load i32, ptr %living",
+                "  %some = icmp ne i32 %left, 0",
+                "  br i1 %some, label %round, label %block.done",
+                "round:",
+                "  store i32 0, ptr %gang.p",
+                "  %flag = load volatile i32, ptr %ctx",
+                "  %quiet = icmp eq i32 %flag, 0",
+                "  br i1 %quiet, label %gang, label %stopped",
+                "block.done:",
+                f"  ret i32 {abi.DONE}",
+            ]
+        return [
+            *done,
+            "next.gang:",
+            "  %w.next = add i32 %w, 1",
+            "  store i32 %w.next, ptr %gang.p",
+            f"  %more = icmp ult i32 %w.next, {self.gang.count}",
+            "  br i1 %more, label %gang, label %over",
+            *over,
+        ]
 
     def _initial_mask(self) -> list[str]:
         width, threads = self.gang.width, self.gang.threads
         if threads % width == 0:
             return [f"  store i{width} -1, ptr %M"]
         return [
-            f"  %first = mul i32 %w, {width}",
-            f"  %left = sub i32 {threads}, %first",
-            f"  %whole = icmp uge i32 %left, {width}",
-            "  %left64 = zext i32 %left to i64",
-            "  %bit = shl i64 1, %left64",
-            "  %ones = sub i64 %bit, 1",
-            f"  %some = trunc i64 %ones to i{width}",
-            f"  %initial = select i1 %whole, i{width} -1, i{width} %some",
+            f"  %mask.first = mul i32 %w, {width}",
+            f"  %mask.left = sub i32 {threads}, %mask.first",
+            f"  %mask.whole = icmp uge i32 %mask.left, {width}",
+            "  %mask.left64 = zext i32 %mask.left to i64",
+            "  %mask.bit = shl i64 1, %mask.left64",
+            "  %mask.ones = sub i64 %mask.bit, 1",
+            f"  %mask.some = trunc i64 %mask.ones to i{width}",
+            f"  %initial = select i1 %mask.whole, i{width} -1, i{width} %mask.some",
             f"  store i{width} %initial, ptr %M",
         ]
 

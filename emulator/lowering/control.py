@@ -35,6 +35,7 @@ class Control(Protocol):
     def note_change(self, old: Value, new: Value) -> None: ...
     def note_wait(self, site: int, mask: str) -> None: ...
     def allocas(self) -> list[str]: ...
+    def resets(self) -> list[str]: ...
 
 
 class ChainControl:
@@ -229,7 +230,8 @@ class ChainControl:
     # The frame of the function.
 
     def allocas(self) -> list[str]:
-        lines = [f"  %M = alloca {self.word}"]
-        for block in sorted(self.parked):
-            lines += [f"  %P.{block} = alloca {self.word}", f"  store {self.word} 0, ptr %P.{block}"]
-        return lines
+        return [f"  %M = alloca {self.word}", *(f"  %P.{block} = alloca {self.word}" for block in sorted(self.parked))]
+
+    def resets(self) -> list[str]:
+        """No lane waits when a gang begins, nor when it resumes."""
+        return [f"  store {self.word} 0, ptr %P.{block}" for block in sorted(self.parked)]

@@ -257,6 +257,10 @@ class DispatchControl:
     def allocas(self) -> list[str]:
         return [f"  %M = alloca {self.word}", f"  %runnable = alloca {self.word}"]
 
+    def resets(self) -> list[str]:
+        """All that outlives a suspension is in the gang's frame."""
+        return []
+
     def entry(self, in_cluster: bool, meets: bool) -> list[str]:
         """Code that starts a gang or lets it continue.
 

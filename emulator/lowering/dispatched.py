@@ -48,7 +48,7 @@ class DispatchedKernel(KernelLowering):
     def _start(self) -> list[str]:
         for line in self.dispatch.declarations():
             self.emitter.declare(line)
-        return self.dispatch.entry(self.barriers.uses_cluster, self.dispatch.meets)
+        return [*self.emitter.gang_prelude, *self.dispatch.entry(self.barriers.uses_cluster, self.dispatch.meets)]
 
     def _barrier(self, block: Block, last: Instruction, mask: Mask) -> None:
         """The lanes wait, each with the code behind the barrier as its next block; others may go on."""

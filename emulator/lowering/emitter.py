@@ -29,12 +29,16 @@ class GangLanes(Lanes):
 
 
 class Emitter:
-    """The text of one function. Lines go to the body, or to the prelude, which runs first and dominates all."""
+    """The text of one function. Lines go to the body, or to one of the preludes, which dominate all of it.
+
+    The prelude runs first. That of gangs follows; it knows the gang.
+    """
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.body: list[str] = []
         self.prelude: list[str] = []
+        self.gang_prelude: list[str] = []
         self.allocas: list[str] = []
         self.declarations: dict[str, None] = {}
         self.constants: dict[str, str] = {}  # definition → name, of the module
@@ -90,10 +94,10 @@ class Emitter:
         return self.put(f"phi {type} " + ", ".join(f"[ {value}, %{label} ]" for value, label in incoming))
 
     @contextmanager
-    def in_prelude(self) -> Iterator[None]:
-        """What is emitted inside goes to the prelude, a single block."""
+    def in_prelude(self, of_gang: bool = False) -> Iterator[None]:
+        """What is emitted inside goes to the prelude, or to that of gangs; each is a single block."""
         lines, shared = self._lines, self.shared_values
-        self._lines, self.shared_values = self.prelude, {}
+        self._lines, self.shared_values = self.gang_prelude if of_gang else self.prelude, {}
         try:
             yield
         finally:

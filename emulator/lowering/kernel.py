@@ -44,22 +44,25 @@ declare void @fault(ptr, ptr, i32, i32, i32)
 
 # Generic addresses and those of the cluster may mean the block's own shared memory too.
 _SIGNATURE = (
-    "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr {alias}%shared, ptr noalias %frame, "
-    "ptr noalias %local, i32 %w, i32 %bx, i32 %by, i32 %bz) nounwind {{"
+    "define i32 @kernel(ptr noalias %ctx, ptr noalias %tls, ptr {alias}%shared, ptr noalias {frame}, "
+    "ptr noalias {local}, i32 {gang}, i32 %bx, i32 %by, i32 %bz) nounwind {{"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
-    """`ir` defines `kernel`; `frame_bytes` is of one gang."""
+    """`ir` defines `kernel`; `frame_bytes` is of one gang. `whole`: a call runs all gangs of a block to their end."""
 
     ir: str
     sites: list[Site]
     frame_bytes: int
     suspends: bool
+    whole: bool
 
 
 class KernelLowering(ABC):
+    whole = False
+
     def __init__(
         self, flat: FlatKernel, graph: Graph, liveness: Liveness, classes: Classes, gang: Gang,
         instruments: list[Instrument],
@@ -75,7 +78,9 @@ class KernelLowering(ABC):
         self.addresses = Addresses(
             self.emitter, self.registers, None if flat.dynamic else flat.shared_bytes, flat.local_bytes
         )
-        self.barriers = BarrierLowering(self.emitter, self.registers)
+        self.barriers = BarrierLowering(
+            self.emitter, self.registers, abi.FRAME_WHOLE_REGISTERS if self.whole else abi.FRAME_REGISTERS
+        )
         self.control = self._make_control()
         self.sites = SiteTable()
         self.problems: list[Problem] = []
@@ -95,7 +100,7 @@ class KernelLowering(ABC):
         for number in self.graph.order:
             self._block(self.graph.blocks[number])
         text = self._assemble()
-        return LoweredKernel(text, self.sites.sites, self.frame_bytes(), self.suspends())
+        return LoweredKernel(text, self.sites.sites, self.frame_bytes(), self.suspends(), self.whole)
 
     # What chained and dispatched kernels do differently.
 
@@ -121,6 +126,14 @@ class KernelLowering(ABC):
     @abstractmethod
     def _start(self) -> list[str]:
         """Code behind the prelude, up to the first block."""
+
+    def _names(self) -> dict[str, str]:
+        """What the function calls its parameters."""
+        return {"frame": "%frame", "local": "%local", "gang": "%w"}
+
+    def _end(self) -> list[str]:
+        """Where a gang comes that is done."""
+        return ["done:", f"  ret i32 {abi.DONE}"]
 
     @abstractmethod
     def frame_bytes(self) -> int:
@@ -254,7 +267,7 @@ class KernelLowering(ABC):
             *emitter.prelude, *start,
         ]  # fmt: skip
         tail = [
-            "done:", f"  ret i32 {abi.DONE}",
+            *self._end(),
             "stopped:", f"  ret i32 {abi.STOPPED}",
             "faulted:", f"  ret i32 {abi.FAULTED}",
         ]  # fmt: skip
@@ -264,7 +277,8 @@ class KernelLowering(ABC):
         lines = [
             *self.special.tables,
             *(f"{name} = private constant {body}" for body, name in emitter.constants.items()),
-            _SIGNATURE.format(alias="" if self._aliases_shared() else "noalias "), *head, *emitter.body, *tail, "}",
+            _SIGNATURE.format(alias="" if self._aliases_shared() else "noalias ", **self._names()),
+            *head, *emitter.body, *tail, "}",
             *emitter.declarations, _SUPPORT, _METADATA,
         ]  # fmt: skip
         return "\n".join(lines)

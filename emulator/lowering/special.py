@@ -38,10 +38,10 @@ class SpecialRegisters:
         self._parameters = {p.name: p for p in flat.entry.parameters}
         self._global_index = {name: index for index, name in enumerate(flat.globals)}
 
-    def _once(self, key: str, instruction: str) -> Scalar:
-        """A value that the prelude computes at the first use."""
+    def _once(self, key: str, instruction: str, of_gang: bool = False) -> Scalar:
+        """A value that the prelude, or that of gangs, computes at the first use."""
         if key not in self._known:
-            with self.emitter.in_prelude():
+            with self.emitter.in_prelude(of_gang):
                 self._known[key] = self.emitter.put(instruction)
         return self._known[key]
 
@@ -181,7 +181,7 @@ class SpecialRegisters:
         if len(set(bases)) == 1:
             base: Scalar = bases[0]
         elif all(base == bases[1] * index for index, base in enumerate(bases)):
-            base = self._once(f"tid base {axis}", f"mul i32 %w, {bases[1]}")
+            base = self._once(f"tid base {axis}", f"mul i32 %w, {bases[1]}", of_gang=True)
         else:
             base = self._table_entry(axis, bases)
         return affine(base, layout.pattern, layout.align, self.scalars)
@@ -192,7 +192,7 @@ class SpecialRegisters:
         if key not in self._known:
             elements = ", ".join(f"i32 {base}" for base in bases)
             self.tables.append(f"@tid{axis} = private constant [{len(bases)} x i32] [{elements}]")
-            with self.emitter.in_prelude():
+            with self.emitter.in_prelude(of_gang=True):
                 pointer = self.emitter.put(f"getelementptr i32, ptr @tid{axis}, i32 %w")
                 self._known[key] = self.emitter.put(f"load i32, ptr {pointer}, !invariant.load !2")
         return self._known[key]
@@ -202,7 +202,7 @@ class SpecialRegisters:
         key = f"tid {axis}"
         if key not in self._known:
             x, y, _ = self.gang.block
-            with self.emitter.in_prelude():
+            with self.emitter.in_prelude(of_gang=True):
                 lanes = self.emitter.lanes
                 first = lanes.binary("mul", lanes.const("i32", self.gang.width), Value("%w", "i32", 0))
                 thread = lanes.binary("add", first, lanes.lane_constants("i32", range(self.gang.width)))

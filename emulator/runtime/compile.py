@@ -14,6 +14,7 @@ from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import analyse_liveness
 from emulator.analysis.progress import needs_independent_lanes, orders_cluster, orders_memory, waits_for_blocks
+from emulator.analysis.whole import runs_whole
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
@@ -89,9 +90,9 @@ def lower_entry(
     gang = Gang(block)
     liveness = analyse_liveness(graph, flat.registers)
     classes = Classifier(flat, graph, liveness, gang).run()
-    kind: type[KernelLowering] = ChainedKernel
+    apart = False
     if flat.has_recursion or needs_independent_lanes(graph, classes):
-        kind = DispatchedKernel
+        apart = True
         graph, _ = build_graph(flat, meet=True)
         liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
@@ -99,11 +100,17 @@ def lower_entry(
         graph, _ = build_graph(flat, wait=True)
         liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang).run()
-    lowering = kind(flat, graph, liveness, classes, gang, make_instruments(instruments))
+    lowering: KernelLowering
+    waits = waits_for_blocks(graph)
+    if apart:
+        lowering = DispatchedKernel(flat, graph, liveness, classes, gang, make_instruments(instruments))
+    else:
+        whole = not waits and not instruments and runs_whole(graph, gang)
+        lowering = ChainedKernel(flat, graph, liveness, classes, gang, make_instruments(instruments), whole)
     lowered = lowering.run()
     if lowering.problems:
         raise CompileProblems(lowering.problems)
-    return flat, lowered, waits_for_blocks(graph)
+    return flat, lowered, waits
 
 
 def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
@@ -133,7 +140,7 @@ def _compile(module: Module, name: str, block: Dim3, options: Options) -> Compil
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
         orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat),
-        flat.stack_bytes,
+        flat.stack_bytes, lowered.whole,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 4
+_FORMAT = 5
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -58,6 +58,7 @@ class CompiledEntry:
     waits_for_blocks: bool = False  # so that many have to be resident at once
     cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
     stack_bytes: int = 0  # of the local memory, at its end: the stack
+    whole: bool = False  # the code runs all gangs of a block in one call
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""
@@ -73,7 +74,7 @@ class CompiledEntry:
             "suspends": self.suspends, "instruments": self.instruments,
             "orders_memory": self.orders_memory, "orders_cluster": self.orders_cluster,
             "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
-            "stack_bytes": self.stack_bytes,
+            "stack_bytes": self.stack_bytes, "whole": self.whole,
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
@@ -102,7 +103,7 @@ class CompiledEntry:
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
             fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"],
-            _dim3(fields["cluster"]), fields["stack_bytes"],
+            _dim3(fields["cluster"]), fields["stack_bytes"], fields["whole"],
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ entry:
 {field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
 {field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
 {field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
-{field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
+{field("calls", "%ctx", abi.CONTEXT_CALLS, "i64")}
 {field("chunk", "%ctx", abi.CONTEXT_CHUNK, "i64")}
 {field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
 {field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
@@ -67,12 +67,12 @@ gang:
   store i32 %w, ptr %gang.p
   %local.offset = mul i64 %g, %gang.local
   %local = getelementptr i8, ptr %locals, i64 %local.offset
-  %rc = {CALL_GANG.replace("%frame", "null")}
+  %rc = {CALL_GANG.replace("%frame", "%frames")}
   %fine = icmp eq i32 %rc, 0
   br i1 %fine, label %gang.done, label %broken
 gang.done:
   %g.next = add i64 %g, 1
-  %more = icmp ult i64 %g.next, %gangs
+  %more = icmp ult i64 %g.next, %calls
   br i1 %more, label %gang, label %block.done
 scheduled:
   %rs = call i32 @rounds(ptr %ctx, ptr %tls, i32 0, i32 %bx, i32 %by, i32 %bz)
