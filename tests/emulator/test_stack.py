@@ -50,9 +50,9 @@ def _recursion(t: int) -> int:
 @pytest.mark.parametrize("module", ["stack", "stack_nvcc"])
 @pytest.mark.parametrize(("entry", "reference"), [("sort", _sort), ("calls", _calls), ("recursion", _recursion)])
 def test_computes(module: str, entry: str, reference: Callable[[int], int]) -> None:
-    result = run(compiled(module, f"stack_{entry}", (64, 1, 1)), np.zeros(64, np.int32), IN)
+    result = run(compiled(module, f"stack_{entry}", (32, 1, 1)), np.zeros(32, np.int32), IN)
     assert result.outcome.fault is None
-    assert result.arrays[0].tolist() == [reference(t) for t in range(64)]
+    assert result.arrays[0].tolist() == [reference(t) for t in range(32)]
 
 
 def test_an_allocation_beyond_the_stack_names_its_line_and_the_limit() -> None:

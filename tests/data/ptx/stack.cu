@@ -21,12 +21,15 @@ KERNEL(stack_sort) {
 __device__ __noinline__ int digits(unsigned value, unsigned base) {
     char* text = (char*)__builtin_alloca(value % 40 + 33);
     int length = 0, sum = 0;
+#pragma unroll 1
     for (; value; value /= base) text[length++] = value % base;
+#pragma unroll 1
     for (int i = 0; i < length; ++i) sum = sum * 3 + text[i];
     return sum;
 }
 KERNEL(stack_calls) {
     int sum = 0;
+#pragma unroll 1
     for (int i = 0; i < 512; ++i) sum += digits((unsigned)in[(T + i) & 255], 2 + (T & 7));
     out[T] = sum;
 }

@@ -106,7 +106,7 @@ def _results(row: Row, measured: dict[Row, tuple[int, int]], programs: dict[Row,
         if known:
             return "H200, every bit" if known == whole else f"H200, every bit ({known} of {whole} spellings)"
         return "manual"
-    names = sorted(programs[row] & _FILETESTS) or sorted(programs[row])[:2]
+    names = (sorted(programs[row] & _FILETESTS) or sorted(programs[row]))[:3]
     return f"*{', '.join(names)}*" if names else "manual"
 
 
