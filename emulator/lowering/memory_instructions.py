@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulator.analysis.flat import LOCAL_TAG, SHARED_TAG
 from emulator.analysis.operands import destination_count, is_sink, registers_of
@@ -196,6 +196,9 @@ class MemoryInstructions:
         sources = flatten(instruction.operands[1:2])
         if len(sources) != access.count:
             raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
+        if any(is_sink(operand) for operand in sources):
+            self._store_present(instruction, access, sources, mask)
+            return
         values = [self._source(operand, access.llvm_type) for operand in sources]
         site = self.context.sites.add(instruction, access.space, "write")
         self._observe("write", access, shape, mask, site, values)
@@ -203,6 +206,16 @@ class MemoryInstructions:
             self.local.store(access, shape, values, mask, site)
         else:
             self.memory.store(access, shape, values, mask, site, self._bound(instruction, 0))
+
+    def _store_present(self, instruction: Instruction, access: Access, sources: list[Operand], mask: Mask) -> None:
+        """A store that leaves out the elements whose value is the sink."""
+        address = instruction.operands[0]
+        assert isinstance(address, AddressOperand)
+        modifiers = tuple(part for part in instruction.modifiers if part != f"v{access.count}")
+        for index, source in enumerate(sources):
+            if not is_sink(source):
+                place = AddressOperand(address.base, address.offset + index * access.element)
+                self._store(replace(instruction, modifiers=modifiers, operands=(place, source)), mask)
 
     def _atomic(self, instruction: Instruction, mask: Mask) -> None:
         form = lookup(instruction)

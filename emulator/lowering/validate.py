@@ -144,7 +144,13 @@ class _Checker:
             for element in _flat((operand,)):
                 self._writable(element, type, wider=True)
         elif kind == "V":
-            for element in _flat((operand,)):
+            elements = _flat((operand,))
+            present = [element for element in elements if not is_sink(element)]
+            # Stores of 32 bytes may leave elements out.
+            parts = present if item.opcode == "st" and {"v8", "v4"} & set(item.modifiers) and present else elements
+            if len(parts) < len(elements) and TYPE_SIZES.get(type or "", 0) * len(elements) != 32:
+                parts = elements
+            for element in parts:
                 self._readable(element, type, wider=True)
         elif kind == "Q":
             if not isinstance(operand, RegisterOperand) or operand.name not in self.flat.registers:
@@ -208,7 +214,7 @@ class _Checker:
                 raise _Bad(f"!{operand.name} negates what is no predicate")
         elif isinstance(operand, SymbolOperand):
             if is_sink(operand):
-                return
+                raise _Bad("'_' holds no value and can be written alone")
             if not self._known(operand.name):
                 raise _Bad(f"'{operand.name}' is not defined")
             if type is not None and TYPE_SIZES.get(type, 0) not in (4, 8):
