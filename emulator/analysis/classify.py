@@ -47,6 +47,11 @@ def register_type(flat: FlatKernel, name: str) -> str:
     return "i1" if name == CARRY else REGISTER_TYPES[flat.registers[name]]
 
 
+def lane_numbers(gang: Gang) -> tuple[int, ...]:
+    """Of the lanes of a gang, each in its warp."""
+    return tuple(lane % 32 for lane in range(gang.width))
+
+
 def special_shape(name: str, gang: Gang) -> Shape:
     """The abstract shape of a special register for the block's layout."""
     root, _, axis = name.partition(".")
@@ -60,7 +65,7 @@ def special_shape(name: str, gang: Gang) -> Shape:
         base = layout.bases[0] if same else "?"
         return affine(base, layout.pattern, layout.align, AbstractScalars())
     if name == "%laneid":
-        return affine(0, tuple(range(gang.width)), 31, AbstractScalars())
+        return affine(0, lane_numbers(gang), 31, AbstractScalars())
     register = SPECIAL_REGISTERS[name]
     type = LLVM_TYPES[register.type]
     return varying(type) if register.extent == "lane" else uniform(type)

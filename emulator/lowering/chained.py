@@ -13,6 +13,7 @@ from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import uses
 from emulator.analysis.progress import is_active
+from emulator.analysis.width import ONE_WARP
 from emulator.instruments.instrument import Instrument
 from emulator.isa.builder import FLOATS
 from emulator.lowering import abi
@@ -144,7 +145,8 @@ class ChainedKernel(KernelLowering):
             "  br label %gang",
             "gang:",
             "  %w = load i32, ptr %gang.p",
-            "  store i32 %w, ptr %told.p",
+            f"  %warp = mul i32 %w, {self.gang.width // ONE_WARP}",
+            "  store i32 %warp, ptr %told.p",
             "  %w64 = zext i32 %w to i64",
             f"  %frame.at = mul i64 %w64, {size}",
             "  %frame = getelementptr i8, ptr %frames, i64 %frame.at",
@@ -199,8 +201,8 @@ class ChainedKernel(KernelLowering):
             "  %mask.left64 = zext i32 %mask.left to i64",
             "  %mask.bit = shl i64 1, %mask.left64",
             "  %mask.ones = sub i64 %mask.bit, 1",
-            f"  %mask.some = trunc i64 %mask.ones to i{width}",
-            f"  %initial = select i1 %mask.whole, i{width} -1, i{width} %mask.some",
+            "  %mask.some = select i1 %mask.whole, i64 -1, i64 %mask.ones",
+            f"  %initial = {'trunc' if width < 64 else 'bitcast'} i64 %mask.some to i{width}",
             f"  store i{width} %initial, ptr %M",
         ]
 

@@ -34,10 +34,10 @@ from emulator.syntax.nodes import Instruction, Problem
 _METADATA = '!0 = !{!"branch_weights", i32 100000, i32 1}\n!1 = !{!"branch_weights", i32 1, i32 100000}\n!2 = !{}\n'
 # What the support library provides; see `runtime.support`.
 _SUPPORT = """
-declare i1 @slow_load(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
-declare i1 @slow_store(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
-declare i1 @resolve(ptr, ptr, i32, ptr, i32, i32, i32, i32, ptr, ptr)
-declare ptr @resolve_one(ptr, ptr, i32, i64, i32, i32, i32, i32, i32)
+declare i1 @slow_load(ptr, ptr, i32, ptr, i64, i32, i32, i32, ptr, ptr)
+declare i1 @slow_store(ptr, ptr, i32, ptr, i64, i32, i32, i32, ptr, ptr)
+declare i1 @resolve(ptr, ptr, i32, ptr, i64, i32, i32, i32, ptr, ptr)
+declare ptr @resolve_one(ptr, ptr, i32, i64, i64, i32, i32, i32, i32)
 declare void @fault(ptr, ptr, i32, i32, i32)
 """
 

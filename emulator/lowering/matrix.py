@@ -28,6 +28,7 @@ _FAR = """define internal i1 @fragment_{name}(ptr %ctx, ptr %tls, i32 %site, ptr
 entry:
   %addresses = alloca <32 x i64>, align 64
   %size64 = zext i32 %size to i64
+  %mask64 = zext i32 %mask to i64
   br label %unit
 unit:
   %index = phi i64 [ 0, %entry ], [ %next, %served ]
@@ -49,7 +50,7 @@ unit:
   %inside = add <32 x i64> %down, %along
   %address = add <32 x i64> %base.all, %inside
   store <32 x i64> %address, ptr %addresses, align 64
-  %ok = call i1 @slow_{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %space,
+  %ok = call i1 @slow_{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i64 %mask64, i32 %size, i32 %space,
                              i32 %extra, ptr %tile, ptr %positions.p)
   br i1 %ok, label %served, label %failed
 served:

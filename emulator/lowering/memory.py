@@ -87,12 +87,16 @@ class MemoryLowering:
         addresses = emitter.temporary("i64", self.width)
         emitter.emit(f"store {vector}, ptr {addresses}, align 64")
         ok = emitter.put(
-            f"call i1 @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {addresses}, i{self.width} {mask}, "
+            f"call i1 @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {addresses}, i64 {self._wide(mask)}, "
             f"i32 {access.size}, i32 {access.space_code}, i32 {extra}, ptr {data}, ptr {positions})"
         )
         after = emitter.new_label("served")
         emitter.branch_if(ok, after, "faulted", LIKELY)
         emitter.place(after)
+
+    def _wide(self, mask: str) -> str:
+        """A mask as the run time takes it."""
+        return mask if self.width == 64 else self.emitter.put(f"zext i{self.width} {mask} to i64")
 
     def buffer(self, access: Access) -> str:
         return self.emitter.temporary(access.llvm_type, self.width * access.count, tag=1)
@@ -117,7 +121,7 @@ class MemoryLowering:
         emitter.branch_if(ok, after, slow, LIKELY)
         emitter.place(slow)
         resolved = emitter.put(
-            f"call ptr @resolve_one(ptr %ctx, ptr %tls, i32 {site}, i64 {layout.base}, i{self.width} {mask.word}, "
+            f"call ptr @resolve_one(ptr %ctx, ptr %tls, i32 {site}, i64 {layout.base}, i64 {self._wide(mask.word)}, "
             f"i32 {access.size}, i32 {access.space_code}, i32 {kind}, i32 {extra})"
         )
         found = emitter.put(f"icmp ne ptr {resolved}, null")
@@ -150,8 +154,9 @@ class MemoryLowering:
         for part, value in enumerate(values):
             if value.lanes:
                 if last is None:
-                    leading = self.lanes.call("llvm.ctlz", Value(mask.word, "i32", 0), Value("true", "i1", 0))
-                    last = self.lanes.sub(self.lanes.const("i32", self.width - 1), leading)
+                    word = f"i{self.width}"
+                    leading = self.lanes.call("llvm.ctlz", Value(mask.word, word, 0), Value("true", "i1", 0))
+                    last = self.lanes.sub(self.lanes.const(word, self.width - 1), leading)
                 value = self.lanes.extract(value, last)
             place = pointer if part == 0 else self._offset(pointer, part * access.element)
             emitter.emit(f"store {self._volatile(access)}{value}, ptr {place}, align {access.element}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from emulator.analysis.classify import special_shape
+from emulator.analysis.classify import lane_numbers, special_shape
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
 from emulator.analysis.shapes import Scalar, Shape, affine, uniform, varying
@@ -101,7 +101,7 @@ class SpecialRegisters:
         if root == "%nctaid":
             return uniform("i32", self.context(f"grid {axis}", "i32", abi.CONTEXT_GRID + 4 * _AXES[axis]))
         if name == "%laneid":
-            return affine(0, tuple(range(self.gang.width)), 31, self.scalars)
+            return affine(0, lane_numbers(self.gang), 31, self.scalars)
         if name == "%warpid":
             return uniform("i32", "%w")
         if name in _LANE_MASKS:

@@ -7,14 +7,15 @@ import traceback
 from dataclasses import dataclass
 
 from emulator.analysis.alloca import expand_stack_instructions
-from emulator.analysis.cfg import build_graph, is_mbarrier_wait
-from emulator.analysis.classify import Classifier
+from emulator.analysis.cfg import Graph, build_graph, is_mbarrier_wait
+from emulator.analysis.classify import Classes, Classifier
 from emulator.analysis.flat import FlatKernel, align
 from emulator.analysis.gang import Gang
 from emulator.analysis.inline import FlattenProblem, flatten
-from emulator.analysis.liveness import analyse_liveness
+from emulator.analysis.liveness import Liveness, analyse_liveness
 from emulator.analysis.progress import needs_independent_lanes, orders_cluster, orders_memory, waits_for_blocks
 from emulator.analysis.whole import runs_whole
+from emulator.analysis.width import ONE_WARP, TWO_WARPS, lone_lanes, may_be_wide, pays
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
@@ -34,11 +35,13 @@ _FAST_ABOVE = 24_000
 class Options:
     """How to compile. `fast` trades speed of the code for compile time; None decides by size.
 
-    `instruments` are names of `instruments.INSTRUMENTS`.
+    `instruments` are names of `instruments.INSTRUMENTS`. `lanes` is the width of a gang, 32 or, where the kernel allows
+    it, 64; None decides by what the kernel does.
     """
 
     fast: bool | None = None
     instruments: tuple[str, ...] = ()
+    lanes: int | None = None
 
 
 class CompileProblems(Exception):
@@ -71,7 +74,7 @@ _PACKAGE = "emulator/"
 
 
 def lower_entry(
-    module: Module, name: str, block: Dim3, instruments: tuple[str, ...] = ()
+    module: Module, name: str, block: Dim3, instruments: tuple[str, ...] = (), lanes: int | None = None
 ) -> tuple[FlatKernel, LoweredKernel, bool]:
     """The LLVM text of an entry, and whether its blocks may wait for each other. Raises CompileProblems."""
     if min(block) < 1 or block[0] * block[1] * block[2] > _MOST_THREADS:
@@ -87,12 +90,20 @@ def lower_entry(
     graph, problems = build_graph(flat)
     if problems:
         raise CompileProblems(problems)
+    waits = waits_for_blocks(graph)
     gang = Gang(block)
+    whole = not waits and not instruments and runs_whole(graph, gang)
     liveness = analyse_liveness(graph, flat.registers)
-    classes = Classifier(flat, graph, liveness, gang).run()
+    classes: Classes | None = None
+    if whole and lanes != ONE_WARP and may_be_wide(flat, graph, gang.threads):
+        if lanes == TWO_WARPS:
+            gang = Gang(block, TWO_WARPS)
+        elif pays(graph):
+            gang, classes = _widened(flat, graph, liveness, gang)
+    classes = classes or Classifier(flat, graph, liveness, gang).run()
     apart = False
     if flat.has_recursion or needs_independent_lanes(graph, classes):
-        apart = True
+        apart, gang = True, Gang(block)
         graph, _ = build_graph(flat, meet=True)
         liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang, dispatched=True).run()
@@ -101,16 +112,25 @@ def lower_entry(
         liveness = analyse_liveness(graph, flat.registers)
         classes = Classifier(flat, graph, liveness, gang).run()
     lowering: KernelLowering
-    waits = waits_for_blocks(graph)
     if apart:
         lowering = DispatchedKernel(flat, graph, liveness, classes, gang, make_instruments(instruments))
     else:
-        whole = not waits and not instruments and runs_whole(graph, gang)
         lowering = ChainedKernel(flat, graph, liveness, classes, gang, make_instruments(instruments), whole)
     lowered = lowering.run()
     if lowering.problems:
         raise CompileProblems(lowering.problems)
     return flat, lowered, waits
+
+
+def _widened(flat: FlatKernel, graph: Graph, liveness: Liveness, gang: Gang) -> tuple[Gang, Classes]:
+    """Two warps in lockstep, unless rows of the block tear apart what one warp accesses together."""
+    wide = Gang(gang.block, TWO_WARPS)
+    classes = Classifier(flat, graph, liveness, wide).run()
+    if gang.block[0] % TWO_WARPS and lone_lanes(graph, classes):
+        narrow = Classifier(flat, graph, liveness, gang).run()
+        if lone_lanes(graph, narrow) < lone_lanes(graph, classes):
+            return gang, narrow
+    return wide, classes
 
 
 def compile_entry(module: Module, name: str, block: Dim3, options: Options | None = None) -> CompiledEntry:
@@ -127,7 +147,7 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
 
 
 def _compile(module: Module, name: str, block: Dim3, options: Options) -> CompiledEntry:
-    flat, lowered, waits = lower_entry(module, name, block, options.instruments)
+    flat, lowered, waits = lower_entry(module, name, block, options.instruments, options.lanes)
     fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)

@@ -40,10 +40,14 @@ write:
   store i64 %size64, ptr %r4
   %r5 = getelementptr i8, ptr %r0, i64 24
   store i64 %address, ptr %r5
+  ; a gang may be two warps
+  %own.lane = and i32 %lane, 31
+  %further = lshr i32 %lane, 5
+  %warp = add i32 %gang, %further
   %r6 = getelementptr i8, ptr %r0, i64 32
-  store i32 %lane, ptr %r6
+  store i32 %own.lane, ptr %r6
   %r7 = getelementptr i8, ptr %r0, i64 36
-  store i32 %gang, ptr %r7
+  store i32 %warp, ptr %r7
   %r8 = getelementptr i8, ptr %r0, i64 40
   store i64 %block, ptr %r8
   %r9 = getelementptr i8, ptr %r0, i64 48
@@ -256,9 +260,10 @@ bad:
   ret ptr null
 }}
 
-define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %mask, i32 %size, i32 %space,
+define ptr @resolve_one(ptr %ctx, ptr %tls, i32 %site, i64 %address, i64 %mask, i32 %size, i32 %space,
                         i32 %access, i32 %extra) noinline {{
-  %lane = call i32 @llvm.cttz.i32(i32 %mask, i1 true)
+  %lane64 = call i64 @llvm.cttz.i64(i64 %mask, i1 true)
+  %lane = trunc i64 %lane64 to i32
   %p = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 %access,
                               i32 %extra, i32 %lane)
   ret ptr %p
@@ -310,16 +315,16 @@ words:
 def _slow(name: str, access: int, body: str, element: str) -> str:
     """A loop over active lanes that looks each up and then runs `body` on %place and the lane's %data."""
     return f"""
-define i1 @{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i32 %mask, i32 %size, i32 %space, i32 %extra,
+define i1 @{name}(ptr %ctx, ptr %tls, i32 %site, ptr %addresses, i64 %mask, i32 %size, i32 %space, i32 %extra,
                   ptr %buffer, ptr %positions) noinline {{
 entry:
   %size64 = zext i32 %size to i64
-  %none = icmp eq i32 %mask, 0
+  %none = icmp eq i64 %mask, 0
   br i1 %none, label %out, label %lane.loop
 lane.loop:
-  %left = phi i32 [ %mask, %entry ], [ %left.next, %next ]
-  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
-  %lane64 = zext i32 %lane to i64
+  %left = phi i64 [ %mask, %entry ], [ %left.next, %next ]
+  %lane64 = call i64 @llvm.cttz.i64(i64 %left, i1 true)
+  %lane = trunc i64 %lane64 to i32
   %address.p = getelementptr i64, ptr %addresses, i64 %lane64
   %address = load i64, ptr %address.p
   %place = call ptr @host_pointer(ptr %ctx, ptr %tls, i32 %site, i64 %address, i32 %size, i32 %space, i32 {access},
@@ -349,9 +354,9 @@ placed:
   %apart = and i1 %any.local, %wide
 {body}
 next:
-  %less = sub i32 %left, 1
-  %left.next = and i32 %left, %less
-  %done = icmp eq i32 %left.next, 0
+  %less = sub i64 %left, 1
+  %left.next = and i64 %left, %less
+  %done = icmp eq i64 %left.next, 0
   br i1 %done, label %out, label %lane.loop
 out:
   ret i1 true
@@ -363,6 +368,7 @@ fail:
 
 _DECLARATIONS = """
 declare i32 @llvm.cttz.i32(i32, i1)
+declare i64 @llvm.cttz.i64(i64, i1)
 declare i32 @llvm.ctpop.i32(i32)
 declare i32 @llvm.umax.i32(i32, i32)
 declare i64 @llvm.umin.i64(i64, i64)
