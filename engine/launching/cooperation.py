@@ -38,7 +38,7 @@ def check_cooperation(
         found += _cooperative(entry, architecture, grid, block, config, f"{step}.config.cooperative")
     elif entry.synchronises_grid:
         message = f"{entry.display} uses the grid's barrier, grid.sync(), and this launch is not cooperative"
-        help_text = "Make the launch cooperative. A kernel that asks is_valid() first also runs as it is."
+        help_text = "Make the launch cooperative. is_valid() is no help: on a GPU it is true in every launch."
         found.append(_told("warning", "not-cooperative", message, f"{step}.config.cooperative", help_text))
     return found
 
