@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from emulator.analysis.flat import FlatKernel
@@ -38,6 +39,14 @@ class Graph:
     order: list[int]
     position: dict[int, int]
     irreducible: bool
+
+    def instructions(self) -> Iterator[Instruction]:
+        """All of them, in order."""
+        for number in self.order:
+            block = self.blocks[number]
+            yield from block.instructions
+            if block.terminator is not None:
+                yield block.terminator
 
     def is_exit(self, block: int) -> bool:
         """Whether a block does nothing but end the thread."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from emulator.analysis.affected import affected
 from emulator.analysis.cfg import Graph
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
@@ -87,6 +89,8 @@ class Classifier:
         self.scalars = AbstractScalars()
         self.spans = analyse_spans(flat, graph, gang)
         self._defined: set[str] = set().union(*liveness.defined.values())
+        self._defining = [item for item in graph.instructions() if definitions(item)]
+        self._affected = affected(self._defining)
 
     def run(self) -> Classes:
         while True:
@@ -130,38 +134,48 @@ class Classifier:
         return found
 
     def _settle_shapes(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for block in self.graph.order:
-                node = self.graph.blocks[block]
-                for instruction in (*node.instructions, *((node.terminator,) if node.terminator else ())):
-                    for name in definitions(instruction):
-                        if name in self.forced:
-                            continue
-                        result = self._result(instruction, name)
-                        merged = join(self.shapes.get(name), result)
-                        if merged is not None and merged != self.shapes.get(name):
-                            self.shapes[name] = merged
-                            changed = True
-            unset = None if changed else self._read_unset()
-            if unset is not None:
-                self.shapes[unset] = uniform(register_type(self.flat, unset))
-                changed = True
+        """Evaluates each definition, and again where a register that it reads has changed, until none changes."""
+        stale = bytearray(b"\1" * len(self._defining))
+        while True:
+            place = stale.find(1)
+            while place >= 0:
+                stale[place] = 0
+                self._settle(self._defining[place], stale)
+                place = stale.find(1, place + 1)
+            if 1 in stale:
+                continue
+            unset = self._read_unset()
+            if unset is None:
+                return
+            self.shapes[unset] = uniform(register_type(self.flat, unset))
+            self._mark(unset, stale)
+
+    def _settle(self, instruction: Instruction, stale: bytearray) -> None:
+        for name in definitions(instruction):
+            if name in self.forced:
+                continue
+            result = self._result(instruction, name)
+            known = self.shapes.get(name)
+            merged = join(known, result)
+            if merged is not None and merged != known:
+                self.shapes[name] = merged
+                self._mark(name, stale)
+
+    def _mark(self, name: str, stale: bytearray) -> None:
+        for place in self._affected[name]:
+            stale[place] = 1
 
     def _read_unset(self) -> str | None:
         """A register that is read though all its definitions depend on that: it has no value yet, in any lane."""
-        for block in self.graph.order:
-            node = self.graph.blocks[block]
-            for instruction in (*node.instructions, *((node.terminator,) if node.terminator else ())):
-                for name in uses(instruction):
-                    if name in self._defined and name not in self.shapes and name in self.flat.registers:
-                        return name
+        for instruction in self.graph.instructions():
+            for name in uses(instruction):
+                if name in self._defined and name not in self.shapes and name in self.flat.registers:
+                    return name
         return None
 
     def _result(self, instruction: Instruction, name: str) -> Shape | None:
         type = register_type(self.flat, name)
-        sources = [operand for operand in instruction.operands if not _is_destination(instruction, operand)]
+        sources = instruction.operands[destination_count(instruction) :]
         if self._is_unset(sources):
             return None
         result: Shape | None = None
@@ -169,7 +183,7 @@ class Classifier:
             result = evaluate(instruction, self.read, self.scalars)
         if result is None:
             result = self._generic(instruction, sources, type)
-        result = replace(result, span=None)
+        result = result.bounded(None)
         if result.type != type or (type == "i1" and result.kind not in ("uniform", "varying")):
             result = Shape("uniform" if result.kind == "uniform" else "varying", type)
         guard = instruction.guard
@@ -179,13 +193,13 @@ class Classifier:
             return join(result, self.shapes.get(name))
         return result
 
-    def _is_unset(self, operands: list[Operand]) -> bool:
+    def _is_unset(self, operands: Sequence[Operand]) -> bool:
         """Whether a source has a definition that the fixpoint has not reached yet."""
         return any(
             name in self._defined and name not in self.shapes for operand in operands for name in registers_of(operand)
         )
 
-    def _generic(self, instruction: Instruction, sources: list[Operand], type: str) -> Shape:
+    def _generic(self, instruction: Instruction, sources: Sequence[Operand], type: str) -> Shape:
         opcode = instruction.opcode
         if opcode == "mbarrier" and not {"test_wait", "try_wait", "pending_count"} & set(instruction.modifiers):
             return varying(type)  # each lane's state is another
@@ -216,8 +230,8 @@ class Classifier:
     def read(self, operand: Operand, type: str) -> Shape:
         if isinstance(operand, RegisterOperand):
             if operand.name in self.flat.registers:
-                return replace(self._shape(operand.name), span=self.spans.get(operand.name))
-            return replace(special_shape(operand.name, self.gang), span=special_span(operand.name, self.gang))
+                return self._shape(operand.name).bounded(self.spans.get(operand.name))
+            return special_shape(operand.name, self.gang).bounded(special_span(operand.name, self.gang))
         if isinstance(operand, ImmediateOperand):
             return uniform(type, operand.value) if operand.float_bits is None else uniform(type)
         if isinstance(operand, SymbolOperand):
@@ -235,7 +249,3 @@ def symbol_value(flat: FlatKernel, operand: SymbolOperand) -> int | None:
         aligned = (flat.shared_bytes + flat.dynamic_alignment - 1) // flat.dynamic_alignment * flat.dynamic_alignment
         return aligned + operand.offset
     return None
-
-
-def _is_destination(instruction: Instruction, operand: Operand) -> bool:
-    return destination_count(instruction) == 1 and operand is instruction.operands[0]

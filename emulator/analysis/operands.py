@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from emulator.syntax.nodes import (
     AddressOperand,
     Instruction,
@@ -11,6 +9,7 @@ from emulator.syntax.nodes import (
     PairOperand,
     RegisterOperand,
     SymbolOperand,
+    Traffic,
     VectorOperand,
 )
 
@@ -25,8 +24,7 @@ _NO_DESTINATION = frozenset({
 _SINK = "_"
 
 
-def destination_count(instruction: Instruction) -> int:
-    """How many of the leading operands are destinations: 0 or 1 (a pair or vector counts as one)."""
+def _count_destinations(instruction: Instruction) -> int:
     opcode, modifiers = instruction.opcode, instruction.modifiers
     if opcode in ("bar", "barrier"):
         return int("red" in modifiers)
@@ -50,9 +48,9 @@ def registers_of(operand: Operand) -> list[str]:
     return []
 
 
-@lru_cache(maxsize=1 << 16)
-def _definitions_and_uses(instruction: Instruction) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    count = destination_count(instruction)
+def _traffic(instruction: Instruction) -> Traffic:
+    """How many operands are destinations, the registers written, and those read."""
+    count = _count_destinations(instruction)
     definitions = [name for operand in instruction.operands[:count] for name in registers_of(operand)]
     uses = [name for operand in instruction.operands[count:] for name in registers_of(operand)]
     if instruction.call is not None:
@@ -68,15 +66,23 @@ def _definitions_and_uses(instruction: Instruction) -> tuple[tuple[str, ...], tu
         uses.append(instruction.guard.register)
         # Where the guard is false the old value survives.
         uses += definitions
-    return tuple(definitions), tuple(uses)
+    found = count, tuple(definitions), tuple(uses)
+    # Every analysis asks for it many times: the node remembers it, which changes nothing of the node.
+    object.__setattr__(instruction, "traffic", found)
+    return found
+
+
+def destination_count(instruction: Instruction) -> int:
+    """How many of the leading operands are destinations: 0 or 1 (a pair or vector counts as one)."""
+    return (instruction.traffic or _traffic(instruction))[0]
 
 
 def definitions(instruction: Instruction) -> tuple[str, ...]:
-    return _definitions_and_uses(instruction)[0]
+    return (instruction.traffic or _traffic(instruction))[1]
 
 
 def uses(instruction: Instruction) -> tuple[str, ...]:
-    return _definitions_and_uses(instruction)[1]
+    return (instruction.traffic or _traffic(instruction))[2]
 
 
 def is_sink(operand: Operand) -> bool:

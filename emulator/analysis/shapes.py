@@ -95,6 +95,24 @@ class Shape:
     span: tuple[int, int] | None = None
     """Bounds of a 32-bit value over all lanes, where they are known; no part of the value."""
 
+    def bounded(self, span: tuple[int, int] | None) -> Shape:
+        """The same value with these bounds."""
+        if span == self.span:
+            return self
+        return Shape(
+            self.kind, self.type, self.base, self.align, self.pattern, self.step, self.axis, self.signed, self.scale,
+            self.rest, self.extra, span,
+        )  # fmt: skip
+
+    def with_scalars(self, base: Scalar, step: Scalar, rest: Scalar) -> Shape:
+        """The same form of other scalars."""
+        if base == self.base and step == self.step and rest == self.rest:
+            return self
+        return Shape(
+            self.kind, self.type, base, self.align, self.pattern, step, self.axis, self.signed, self.scale, rest,
+            self.extra, self.span,
+        )  # fmt: skip
+
     @property
     def is_plain(self) -> bool:
         """Of a wide value, whether the extended part is 0."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from emulator.analysis.affected import affected
 from emulator.analysis.cfg import Graph
 from emulator.analysis.flat import FlatKernel
 from emulator.analysis.gang import Gang
@@ -26,21 +27,25 @@ def analyse_spans(flat: FlatKernel, graph: Graph, gang: Gang) -> dict[str, Span]
     """The spans of registers, over all their definitions; registers that may have any value are left out."""
     known: dict[str, Span | None] = {}
     growths: dict[str, int] = {}
-    changed = True
-    while changed:
-        changed = False
-        for block in graph.order:
-            for instruction in graph.blocks[block].instructions:
-                for name in definitions(instruction):
-                    found = _result(instruction, known, gang)
-                    if isinstance(found, str) or (name in known and known[name] is None):
-                        continue
-                    before = known.get(name, found)
-                    after = None if found is None or before is None else _hull(before, found)
-                    if name not in known or after != before:
-                        growths[name] = growths.get(name, 0) + 1
-                        known[name] = after if growths[name] <= _MOST_GROWTHS else None
-                        changed = True
+    defining = [item for block in graph.order for item in graph.blocks[block].instructions if definitions(item)]
+    readers = affected(defining)
+    stale = bytearray(b"\1" * len(defining))
+    while 1 in stale:
+        place = stale.find(1)
+        while place >= 0:
+            stale[place] = 0
+            found = _result(defining[place], known, gang)
+            for name in definitions(defining[place]):
+                if isinstance(found, str) or (name in known and known[name] is None):
+                    continue
+                before = known.get(name, found)
+                after = None if found is None or before is None else _hull(before, found)
+                if name not in known or after != before:
+                    growths[name] = growths.get(name, 0) + 1
+                    known[name] = after if growths[name] <= _MOST_GROWTHS else None
+                    for reader in readers[name]:
+                        stale[reader] = 1
+            place = stale.find(1, place + 1)
     return {name: span for name, span in known.items() if span is not None}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 from emulator.analysis.classify import Classes, register_type, symbol_value
 from emulator.analysis.flat import FlatKernel
@@ -71,14 +70,14 @@ class RegisterFile:
                 part: self.emitter.put(f"load {type}, ptr {pointer}") for part, (pointer, type) in self.slots(name)
             }
             self.current[name] = _with(shape, loaded)
-        return replace(self.current[name], span=self.classes.spans.get(name))
+        return self.current[name].bounded(self.classes.spans.get(name))
 
     def read_operand(self, operand: Operand, type: str) -> Shape:
         """The value of an operand in whatever type its register has; immediates take the type asked for."""
         if isinstance(operand, RegisterOperand):
             if operand.name in self.flat.registers or operand.name == "%cc":
                 return self.read(operand.name)
-            return replace(self.special.read(operand.name), span=special_span(operand.name, self.gang))
+            return self.special.read(operand.name).bounded(special_span(operand.name, self.gang))
         if isinstance(operand, ImmediateOperand):
             return self._immediate(operand, type)
         if isinstance(operand, SymbolOperand):
@@ -174,11 +173,8 @@ class RegisterFile:
         if target.kind == "uniform" and shape.kind == "varying":
             lane = self.emitter.lanes.extract(self.value(shape), 0)
             shape = uniform(shape.type, lane.text)
-        self.current[name] = replace(
-            shape,
-            base=_hidden(shape.base, target.base),
-            step=_hidden(shape.step, target.step),
-            rest=_hidden(shape.rest, target.rest),
+        self.current[name] = shape.with_scalars(
+            _hidden(shape.base, target.base), _hidden(shape.step, target.step), _hidden(shape.rest, target.rest)
         )
         self.dirty[name] = None
 
@@ -211,11 +207,8 @@ class RegisterFile:
 
 
 def _with(shape: Shape, loaded: dict[str, Scalar]) -> Shape:
-    return replace(
-        shape,
-        base=loaded.get("base", shape.base),
-        step=loaded.get("step", shape.step),
-        rest=loaded.get("rest", shape.rest),
+    return shape.with_scalars(
+        loaded.get("base", shape.base), loaded.get("step", shape.step), loaded.get("rest", shape.rest)
     )
 
 

@@ -98,6 +98,9 @@ class Guard:
     negated: bool
 
 
+Traffic = tuple[int, tuple[str, ...], tuple[str, ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction. `modifiers` are all dot-separated parts after the opcode, types included.
@@ -113,6 +116,8 @@ class Instruction:
     guard: Guard | None = None
     location: SourceLocation | None = None
     call: Call | None = None
+    traffic: Traffic | None = field(default=None, init=False, compare=False, repr=False)
+    """What `analysis.operands` found out of it, so that it is found out once."""
 
     @property
     def types(self) -> tuple[str, ...]:
