@@ -19,7 +19,7 @@ from emulator.lowering.addresses import Addresses
 from emulator.lowering.atomics import AtomicLowering
 from emulator.lowering.barrier import BarrierLowering
 from emulator.lowering.control import Control
-from emulator.lowering.emitter import Emitter
+from emulator.lowering.emitter import LIKELY, Emitter
 from emulator.lowering.groups import Groups
 from emulator.lowering.local import LocalLowering
 from emulator.lowering.matrix import MatrixLowering, fragment_registers
@@ -197,7 +197,7 @@ class MemoryInstructions:
         if len(sources) != access.count:
             raise problem_of(instruction, f"{instruction.form} needs {access.count} values")
         if any(is_sink(operand) for operand in sources):
-            self._store_present(instruction, access, sources, mask)
+            self._store_present(instruction, access, shape, sources, mask)
             return
         values = [self._source(operand, access.llvm_type) for operand in sources]
         site = self.context.sites.add(instruction, access.space, "write")
@@ -207,10 +207,25 @@ class MemoryInstructions:
         else:
             self.memory.store(access, shape, values, mask, site, self._bound(instruction, 0))
 
-    def _store_present(self, instruction: Instruction, access: Access, sources: list[Operand], mask: Mask) -> None:
-        """A store that leaves out the elements whose value is the sink."""
+    def _store_present(
+        self, instruction: Instruction, access: Access, shape: Shape, sources: list[Operand], mask: Mask
+    ) -> None:
+        """A store that leaves out the elements whose value is the sink; its address is aligned for all of them."""
         address = instruction.operands[0]
         assert isinstance(address, AddressOperand)
+        emitter, lanes = self.emitter, self.lanes
+        places = self.addresses.vector(shape)
+        low = lanes.and_(places, lanes.const("i64", access.size - 1))
+        odd = lanes.splat(lanes.icmp("ne", low, lanes.const("i64", 0)))
+        whole = f"i{emitter.width}"
+        word = emitter.put(f"and {whole} {emitter.put(f'bitcast {odd} to {whole}')}, {mask.word}")
+        aligned, crooked = emitter.new_label("aligned"), emitter.new_label("crooked")
+        emitter.branch_if(emitter.put(f"icmp eq {whole} {word}, 0"), aligned, crooked, LIKELY)
+        emitter.place(crooked)
+        site = self.context.sites.add(instruction, access.space, "write")
+        self.memory.slow_call("slow_store", access, places, word, site, 0, self.memory.buffer(access))
+        emitter.branch(aligned)
+        emitter.place(aligned)
         modifiers = tuple(part for part in instruction.modifiers if part != f"v{access.count}")
         for index, source in enumerate(sources):
             if not is_sink(source):
