@@ -55,6 +55,8 @@ class BodyParser:
         self._scope_items: list[int] = [0]
         self._scope_tables: list[list[str]] = [[]]  # names of branch tables in each open scope
         self._renames = 0
+        self._words: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._operands: dict[str, Operand] = {}  # of one token, as the open scopes have them
 
     def declare_parameters(self, names: list[tuple[str, str]]) -> None:
         """Registers that stand in the parameter list: (name, type)."""
@@ -70,6 +72,7 @@ class BodyParser:
                 return
             if token == "{":
                 reader.take()
+                self._operands.clear()
                 self._scopes.append({})
                 self._scope_items.append(len(self.items))
                 self._scope_tables.append([])
@@ -201,6 +204,7 @@ class BodyParser:
             self._renames += 1
             unique = f"{name}@{self._renames}"
         self._scopes[-1][name] = unique
+        self._operands.pop(name, None)
         return unique
 
     def _declare_register(self, name: str, type_name: str) -> None:
@@ -213,6 +217,7 @@ class BodyParser:
         return name
 
     def _close_scope(self) -> None:
+        self._operands.clear()
         self._scopes.pop()
         start = self._scope_items.pop()
         inside = self.items[start:]
@@ -249,22 +254,43 @@ class BodyParser:
             guard = Guard(self._resolve(reader.name()), negated)
             line = reader.line
         word = reader.peek()
-        if not word or not word[0].isalpha():
-            raise reader.problem(f"expected an instruction before '{word or 'the end'}'")
+        opcode, modifiers = self._words.get(word) or self._word(word)
         reader.take()
-        opcode, *modifiers = word.split(".")
-        if opcode in _MADE or word.startswith("trap."):
-            raise reader.problem(f"the instruction '{word}' is not supported")
         if opcode == "call":
-            self._call(tuple(modifiers), guard, line)
+            self._call(modifiers, guard, line)
             return
         operands: list[Operand] = []
-        if reader.peek() != ";":
-            operands.append(self._resolved(reader.operand()))
+        if not reader.accept(";"):
+            operands.append(self._operand())
             while reader.accept(","):
-                operands.append(self._resolved(reader.operand()))
-        reader.expect(";")
-        self.items.append(Instruction(opcode, tuple(modifiers), tuple(operands), line, guard, self._at(line)))
+                operands.append(self._operand())
+            reader.expect(";")
+        location = self.location if self.own_file is None else self._at(line)
+        self.items.append(Instruction(opcode, modifiers, tuple(operands), line, guard, location))
+
+    def _word(self, word: str) -> tuple[str, tuple[str, ...]]:
+        """Opcode and modifiers; the cursor is still before them."""
+        if not word or not word[0].isalpha():
+            raise self.reader.problem(f"expected an instruction before '{word or 'the end'}'")
+        opcode, *modifiers = word.split(".")
+        if opcode in _MADE or word.startswith("trap."):
+            self.reader.take()
+            raise self.reader.problem(f"the instruction '{word}' is not supported")
+        self._words[word] = opcode, tuple(modifiers)
+        return self._words[word]
+
+    def _operand(self) -> Operand:
+        """The operand at the cursor; most are one token that was met before."""
+        reader = self.reader
+        token, following = reader.texts[reader.at : reader.at + 2]
+        alone = following in (",", ";")
+        if alone and token in self._operands:
+            reader.at += 1
+            return self._operands[token]
+        operand = self._resolved(reader.operand())
+        if alone:
+            self._operands[token] = operand
+        return operand
 
     def _resolved(self, operand: Operand) -> Operand:
         if isinstance(operand, RegisterOperand):

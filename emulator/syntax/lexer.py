@@ -6,21 +6,22 @@ import re
 import struct
 from dataclasses import dataclass
 
-# One alternative a kind of token; comments and line ends are kept, because they count lines.
+# One alternative a kind of token, the frequent ones first; comments and line ends are kept, because they count lines.
 _TOKEN = re.compile(
-    r"""\n|//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:[^"\\\n]|\\.)*"?"""
+    r"""[ \t\r]*+([.A-Za-z_$%][\w$.%]*+(?:::[\w$.]+)*+|[,;\[\](){}]|\n"""
     r"""|0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"""
     r"""|\d+\.\d*(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]\d+)|\d+U?"""
-    r"""|[.A-Za-z_$%][\w$.%]*(?:::[\w$.]+)*|[^\s]""",
+    r"""|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)|[^\s])""",
     re.DOTALL,
 )
 
 END = ""  # the token after the last
+SENTINELS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Parallel lists; both end with a sentinel, so that looking one token ahead is always legal."""
+    """Parallel lists; both end with sentinels, so that looking a few tokens ahead is always legal."""
 
     texts: list[str]
     lines: list[int]
@@ -33,15 +34,13 @@ def tokenize(text: str) -> Tokens:
     for token in _TOKEN.findall(text):
         if token == "\n":
             line += 1
-        elif token[:2] == "//":
-            continue
-        elif token[:2] == "/*":
+        elif token[0] == "/" and token[1:2] in ("/", "*"):
             line += token.count("\n")
         else:
             texts.append(token)
             lines.append(line)
-    texts += [END] * 4
-    lines += [line] * 4
+    texts += [END] * SENTINELS
+    lines += [line] * SENTINELS
     return Tokens(texts, lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 
 from emulator.syntax.body import BodyParser
@@ -16,27 +17,33 @@ _LINKING = (".visible", ".extern", ".weak", ".common")
 _SPACES = (".global", ".const", ".shared", ".local", ".tex")
 
 
-def parse(text: str, own_file: str | None = None) -> tuple[Module, list[Problem]]:
+def parse(
+    text: str, own_file: str | None = None, entries: Collection[str] | None = None
+) -> tuple[Module, list[Problem]]:
     """The module of a PTX text of any dialect, and every problem met, in order of lines.
 
     `own_file`: the text is the user's own source and has this name, so that every location is a line of it; its
-    .loc directives tell of a file that nobody has.
+    .loc directives tell of a file that nobody has. `entries`: bodies of other entries are passed over.
     """
     problems: list[Problem] = []
     # Files are named at the end of the text, but locations refer to them from the start.
     files = {int(number): name for number, name in _FILE.findall(text)}
-    module = _ModuleParser(Reader(tokenize(text)), files, problems, own_file).parse()
+    module = _ModuleParser(Reader(tokenize(text)), files, problems, own_file, entries).parse()
     if own_file is not None:
         problems = [replace(item, source=SourceLocation(own_file, item.ptx_line)) for item in problems]
     return module, problems
 
 
 class _ModuleParser:
-    def __init__(self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None) -> None:
+    def __init__(
+        self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None,
+        entries: Collection[str] | None,
+    ) -> None:  # fmt: skip
         self.reader = reader
         self.files = files
         self.problems = problems
         self.own_file = own_file
+        self.entries = entries
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.version = self.target = ""
@@ -122,6 +129,9 @@ class _ModuleParser:
                 self.functions[name] = Function(name, is_entry, results, parameters, line=line)
             return
         reader.expect("{")
+        if is_entry and self.entries is not None and name not in self.entries and reader.skip_body():
+            self.functions.setdefault(name, Function(name, is_entry, results, parameters, line=line))
+            return
         body = BodyParser(reader, self.files, self.problems, self.own_file)
         body.declare_parameters([(p.name, p.type) for p in (*results, *parameters) if p.is_register])
         body.parse()

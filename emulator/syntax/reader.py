@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.syntax.lexer import END, Tokens, is_number, number
+from emulator.syntax.lexer import END, SENTINELS, Tokens, is_number, number
 from emulator.syntax.nodes import (
     TYPE_SIZES,
     AddressOperand,
@@ -31,22 +31,24 @@ class Reader:
         self.texts = tokens.texts
         self.lines = tokens.lines
         self.at = 0
-        self.last = len(tokens.texts) - 1
+        # The cursor stops at the first token behind the text.
+        self.end = len(tokens.texts) - SENTINELS
 
     @property
     def line(self) -> int:
-        return self.lines[min(self.at, self.last)]
+        return self.lines[self.at]
 
     def peek(self, ahead: int = 0) -> str:
-        return self.texts[min(self.at + ahead, self.last)]
+        return self.texts[self.at + ahead]
 
     def take(self) -> str:
-        token = self.texts[min(self.at, self.last)]
-        self.at += 1
+        token = self.texts[self.at]
+        if self.at < self.end:
+            self.at += 1
         return token
 
     def accept(self, token: str) -> bool:
-        if self.peek() == token:
+        if self.texts[self.at] == token:
             self.at += 1
             return True
         return False
@@ -75,6 +77,19 @@ class Reader:
                 depth -= 1
                 if depth <= 0:
                     return
+
+    def skip_body(self) -> bool:
+        """Behind the brace that closes a block whose opening one is behind the cursor; False where there is none."""
+        depth = 1
+        while depth:
+            try:
+                close = self.texts.index("}", self.at)
+            except ValueError:
+                self.at = self.end
+                return False
+            depth += self.texts[self.at : close].count("{") - 1
+            self.at = close + 1
+        return True
 
     def integer(self) -> int:
         value, width = self._signed_number()
@@ -186,10 +201,10 @@ class Reader:
         return tuple(found)
 
     def _parameter(self, offset: int) -> Parameter:
-        space = self.take()
+        space = self.peek()
         if space not in (".param", ".reg"):
-            self.at -= 1
             raise self.problem(f"expected '.param' before '{space or 'the end'}'")
+        self.at += 1
         alignment, type_name = 0, ""
         pointee: str | None = None
         while self.peek()[:1] == ".":

@@ -80,7 +80,9 @@ class EmulatedDevice:
         """Machine code of every distinct entry and block of the plan."""
         text = SourceText(source.text, source.file_name)
         own = source.file_name if kernel.language == "ptx" else None
-        module, problems = emulator.parse(kernel.ptx, own)
+        # What a compiler made needs no look at what is not launched.
+        wanted = None if own else {launch.entry.name for launch in plan.launches.values()}
+        module, problems = emulator.parse(kernel.ptx, own, wanted)
         if problems:
             raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
         options = emulator.Options(instruments=plan.instruments)

@@ -197,3 +197,41 @@ def test_what_inlining_makes_is_no_instruction_of_a_text(line: str) -> None:
     assert [(p.message, p.ptx_line) for p in problems] == [
         (f"the instruction '{line.rstrip(';').split()[0]}' is not supported", 5)
     ]
+
+
+SEVERAL = """
+.visible .entry first(.param .u64 out) {
+    .reg .b32 %r<4>;
+    { .reg .b32 %r<2>; mov.u32 %r1, %tid.x; }
+    mov.b64 {%r1, %r2}, 0;
+    ret;
+}
+.func helper() { ret; }
+.visible .entry second() { ret; }
+"""
+
+
+def test_entries_that_are_not_wanted_are_passed_over() -> None:
+    module, problems = parse(HEAD + SEVERAL, None, {"second"})
+    assert problems == []
+    assert {name: function.body is not None for name, function in module.functions.items()} == {
+        "first": False, "helper": True, "second": True,
+    }  # fmt: skip
+    assert [parameter.name for parameter in module.functions["first"].parameters] == ["out"]
+    assert module.functions["second"].line == parse(HEAD + SEVERAL)[0].functions["second"].line
+
+
+def test_an_unwanted_entry_without_an_end_is_a_problem() -> None:
+    _, problems = parse(f"{HEAD}.entry first() {{ {{ ret; }}\n", None, set())
+    assert [item.message for item in problems] == ["the body has no closing brace"]
+
+
+def test_a_name_means_what_the_open_scopes_say() -> None:
+    """An operand that was read before is not taken for one of another scope."""
+    text = ".reg .b32 a; mov.u32 a, 1; { .reg .b32 a; mov.u32 a, 2; } mov.u32 a, 3;"
+    module, problems = parse(f"{HEAD}.entry k() {{ {text} ret; }}")
+    assert problems == []
+    body = [item for item in module.functions["k"].body or () if isinstance(item, Instruction)]
+    first, inner, last, _ = (item.operands[:1] for item in body)
+    assert first == last == (R("a"),)
+    assert inner != first
