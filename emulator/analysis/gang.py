@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from emulator.analysis.shapes import trailing_zeros
 
@@ -43,6 +44,10 @@ class Gang:
         return thread // stride % self.block[axis]
 
     def layout(self, axis: int) -> AxisLayout:
+        """How a coordinate lies."""
+        return _layout(self, axis)
+
+    def _layout_of(self, axis: int) -> AxisLayout:
         """Lanes behind the last thread continue the pattern: they are never active."""
         bases: list[int] = []
         pattern: tuple[int, ...] | None = None
@@ -65,3 +70,8 @@ class Gang:
             extra = [pattern[-1] + delta * (index + 1) for index in range(self.width - len(pattern))]
             pattern += tuple(extra)
         return AxisLayout(tuple(bases), pattern if holds else None)
+
+
+@lru_cache(maxsize=64)
+def _layout(gang: Gang, axis: int) -> AxisLayout:
+    return gang._layout_of(axis)

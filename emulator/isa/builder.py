@@ -72,6 +72,8 @@ class Builder:
         self.emit = emit
         self.fresh = fresh
         self.declare = declare
+        self.functions: dict[str, tuple[str, ...]] = {}
+        """Of the module, the functions that long instructions have become (see `outline`), and their results' types."""
 
     # Constants and shapes.
 

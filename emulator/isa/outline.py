@@ -16,9 +16,23 @@ def outlined(
 
     Arguments and results are vectors; `name` stands for the body and the arguments' number and types.
     """
+    types = x.functions.get(name)
+    if types is None:
+        types = x.functions[name] = _define(x, name, body, arguments)
+    aggregate = "{ " + ", ".join(f"<{x.width} x {type}>" for type in types) + " }"
+    call = x.fresh()
+    x.emit(f"{call} = call {aggregate} @{name}({', '.join(str(x.splat(v)) for v in arguments)})")
+    return tuple(x._put(f"extractvalue {aggregate} {call}, {index}", type, x.width) for index, type in enumerate(types))
+
+
+def _define(
+    x: Lanes, name: str, body: Callable[[Lanes, Sequence[Value]], Sequence[Value]], arguments: Sequence[Value]
+) -> tuple[str, ...]:
+    """Writes the function; the types of its results."""
     lines: list[str] = []
     numbers = count()
     inner = Lanes(x.width, lambda line: lines.append(f"  {line}"), lambda: f"%t{next(numbers)}", x.declare)
+    inner.functions = x.functions
     parameters = [Value(f"%a{index}", value.type, x.width) for index, value in enumerate(arguments)]
     results = [inner.splat(value) for value in body(inner, parameters)]
     aggregate = "{ " + ", ".join(value.llvm_type for value in results) + " }"
@@ -28,11 +42,7 @@ def outlined(
         packed = f"%r{index}"
     head = f"define internal {aggregate} @{name}({', '.join(str(p) for p in parameters)}) noinline nounwind {{"
     x.declare("\n".join([head, "entry:", *lines, f"  ret {aggregate} {packed}", "}"]))
-    call = x.fresh()
-    x.emit(f"{call} = call {aggregate} @{name}({', '.join(str(x.splat(v)) for v in arguments)})")
-    return tuple(
-        x._put(f"extractvalue {aggregate} {call}, {index}", value.type, x.width) for index, value in enumerate(results)
-    )
+    return tuple(value.type for value in results)
 
 
 def once(x: Lanes, name: str, body: Callable[[Lanes, Value], Value], a: Value) -> Value:

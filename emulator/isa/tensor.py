@@ -75,6 +75,7 @@ def by_warp(
 ) -> tuple[Value, ...]:
     """Calls a routine for each warp of the gang."""
     warp = Lanes(WARP, x.emit, x.fresh, x.declare)
+    warp.functions = x.functions
     vectors = [x.splat(value) for value in arguments]
     results = []
     for start in range(0, x.width, WARP):

@@ -137,6 +137,26 @@ class Addresses:
         value = self.registers.vector(shape)
         return value if value.type == "i64" else self.emitter.lanes.cast(value, "zext", "i64")
 
+    def listed(self, lanes: Value | Shape) -> str:
+        """A pointer to the address of every lane, in memory. What has a shape is put there by the run time."""
+        emitter, width = self.emitter, self.emitter.width
+        place = emitter.temporary("i64", width)
+        if isinstance(lanes, Value) or lanes.kind in ("uniform", "varying"):
+            vector = lanes if isinstance(lanes, Value) else self.vector(lanes)
+            emitter.emit(f"store {vector}, ptr {place}, align 64")
+            return place
+        pattern = emitter.table("i32", lanes.pattern or (0,) * width)
+        axis = emitter.table("i32", lanes.axis) if lanes.axis is not None else "null"
+        extra = emitter.table("i64", lanes.extra) if lanes.extra else "null"
+        base = 0 if lanes.is_plain else lanes.base
+        scale, rest = (lanes.scale, lanes.rest) if lanes.kind == "wide" else (1, 0)
+        emitter.declare("declare void @list_addresses(ptr, i64, ptr, ptr, ptr, i32, i32, i64, i64, i1)")
+        emitter.emit(
+            f"call void @list_addresses(ptr {place}, i64 {width}, ptr {pattern}, ptr {axis}, ptr {extra}, i32 {base}, "
+            f"i32 {lanes.step}, i64 {scale}, i64 {rest}, i1 {str(lanes.kind == 'wide' and lanes.signed).lower()})"
+        )
+        return place
+
     def pointer(self, access: Access, address: Scalar) -> str:
         """A host pointer for a scalar address of plain or shared memory."""
         if access.space == "shared":

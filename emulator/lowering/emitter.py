@@ -67,7 +67,11 @@ class Emitter:
 
     def constant_table(self, values: Sequence[int]) -> str:
         """The name of a constant array of 16-bit words."""
-        body = f"[{len(values)} x i16] [" + ", ".join(f"i16 {value}" for value in values) + "]"
+        return self.table("i16", values)
+
+    def table(self, type: str, values: Sequence[int]) -> str:
+        """The name of a constant array of integers."""
+        body = f"[{len(values)} x {type}] [" + ", ".join(f"{type} {value}" for value in values) + "]"
         return self.constants.setdefault(body, f"@table{len(self.constants)}")
 
     def value(self, instruction: str, type: str, lanes: int = 0) -> Value:

@@ -76,16 +76,16 @@ class MemoryLowering:
     # Pieces that all paths share.
 
     def slow_call(
-        self, function: str, access: Access, vector: Value, mask: str, site: int, extra: int, data: str,
+        self, function: str, access: Access, lanes: Value | Shape, mask: str, site: int, extra: int, data: str,
         positions: str = "null",
     ) -> None:  # fmt: skip
         """Hands all active lanes to the run time; comes back only where no lane is at fault.
 
-        Lane l uses element positions[l] of `data` (a table of i16), l itself without a table.
+        `lanes` are their addresses, or the shape that these have. Lane l uses element positions[l] of `data` (a table
+        of i16), l itself without a table.
         """
         emitter = self.emitter
-        addresses = emitter.temporary("i64", self.width)
-        emitter.emit(f"store {vector}, ptr {addresses}, align 64")
+        addresses = self.addresses.listed(lanes)
         ok = emitter.put(
             f"call i1 @{function}(ptr %ctx, ptr %tls, i32 {site}, ptr {addresses}, i64 {self._wide(mask)}, "
             f"i32 {access.size}, i32 {access.space_code}, i32 {extra}, ptr {data}, ptr {positions})"
@@ -213,8 +213,7 @@ class MemoryLowering:
         total = sum(window.length for window in windows)
         buffer = emitter.temporary(access.llvm_type, max(total, self.width) * access.count, tag=1)
         table = "null" if positions == list(range(self.width)) else emitter.constant_table(positions)
-        vector = self.addresses.vector(shape)
-        self.slow_call("slow_load", access, vector, mask.word, site, extra, buffer, table)
+        self.slow_call("slow_load", access, shape, mask.word, site, extra, buffer, table)
         elsewhere = [self._offset(buffer, first * access.size) for first in starts]
         end = emitter.label
         emitter.branch(after)
@@ -287,7 +286,7 @@ class MemoryLowering:
     def _slow_store(self, access: Access, shape: Shape, whole: Value, mask: Mask, site: int, extra: int) -> None:
         data = self.buffer(access)
         self.emitter.emit(f"store {whole}, ptr {data}, align 64")
-        self.slow_call("slow_store", access, self.addresses.vector(shape), mask.word, site, extra, data)
+        self.slow_call("slow_store", access, shape, mask.word, site, extra, data)
 
     # A stride that is known at run time only.
 

@@ -101,8 +101,53 @@ fail:
 """
 
 
+# The address of each lane of a shape, see `analysis.shapes`: extend(base + pattern + step·axis)·scale + rest + extra.
+_LIST = """
+define void @list_addresses(ptr %out, i64 %lanes, ptr %pattern, ptr %axis, ptr %extra, i32 %base, i32 %step, i64 %scale,
+                            i64 %rest, i1 %signed) noinline cold {
+entry:
+  %steps = icmp ne ptr %axis, null
+  %adds = icmp ne ptr %extra, null
+  br label %lane
+lane:
+  %l = phi i64 [ 0, %entry ], [ %next, %done ]
+  %pattern.p = getelementptr i32, ptr %pattern, i64 %l
+  %own = load i32, ptr %pattern.p
+  %sum = add i32 %base, %own
+  br i1 %steps, label %stepped, label %plain
+stepped:
+  %axis.p = getelementptr i32, ptr %axis, i64 %l
+  %factor = load i32, ptr %axis.p
+  %term = mul i32 %step, %factor
+  br label %plain
+plain:
+  %moved = phi i32 [ 0, %lane ], [ %term, %stepped ]
+  %low = add i32 %sum, %moved
+  %sext = sext i32 %low to i64
+  %zext = zext i32 %low to i64
+  %wide = select i1 %signed, i64 %sext, i64 %zext
+  %scaled = mul i64 %wide, %scale
+  %address = add i64 %scaled, %rest
+  br i1 %adds, label %added, label %done
+added:
+  %extra.p = getelementptr i64, ptr %extra, i64 %l
+  %more = load i64, ptr %extra.p
+  br label %done
+done:
+  %further = phi i64 [ 0, %plain ], [ %more, %added ]
+  %result = add i64 %address, %further
+  %out.p = getelementptr i64, ptr %out, i64 %l
+  store i64 %result, ptr %out.p
+  %next = add i64 %l, 1
+  %again = icmp ult i64 %next, %lanes
+  br i1 %again, label %lane, label %over
+over:
+  ret void
+}
+"""
 _POINTER = "  store ptr %place, ptr %data\n  br label %next"
 SLOW_ACCESSES = "\n".join((
+    _LIST,
     _slow("slow_load", abi.READ, _copy(load=True), "add i64 %size64, 0"),
     _slow("slow_store", abi.WRITE, _copy(load=False), "add i64 %size64, 0"),
     _slow("resolve", abi.ATOMIC, _POINTER, "add i64 8, 0"),

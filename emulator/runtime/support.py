@@ -284,8 +284,9 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 SYMBOLS = (
-    "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes", "pass_gang_epoch", "run",
-    "run_resident", "global_time", "meet_lanes", "cycle_count", *MBARRIER_SYMBOLS, *BULK_COPY_SYMBOLS,
+    "list_addresses", "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes",
+    "pass_gang_epoch", "run", "run_resident", "global_time", "meet_lanes", "cycle_count", *MBARRIER_SYMBOLS,
+    *BULK_COPY_SYMBOLS,
 )  # fmt: skip
 
 
