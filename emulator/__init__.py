@@ -5,7 +5,8 @@ from emulator.runtime.arena import Buffer, Memory, OutOfMemory
 from emulator.runtime.compile import CompileProblems, InternalFailure, Options, compile_entry
 from emulator.runtime.compiled import CompiledEntry
 from emulator.runtime.faults import BufferRelation, Fault
-from emulator.runtime.launch import LaunchError, Loaded, Outcome, launch
+from emulator.runtime.launch import Outcome, launch
+from emulator.runtime.tiers import LaunchError, Loaded
 from emulator.syntax import Module, Problem, SourceLocation, parse
 
 __all__ = [

@@ -22,18 +22,21 @@ from emulator.lowering.dispatched import DispatchedKernel
 from emulator.lowering.kernel import KernelLowering, LoweredKernel
 from emulator.lowering.validate import validate
 from emulator.runtime.compiled import CompiledEntry, EntryParameter, ModuleVariable
-from emulator.runtime.jit import host_key, to_object
+from emulator.runtime.jit import host_key, to_object, to_quick_object
 from emulator.syntax.nodes import Instruction, Module, Problem
 
 Dim3 = tuple[int, int, int]
 _MOST_THREADS = 1024
-# Above this many lines of IR, where good code would take more than about two seconds, the fast level is used.
-_FAST_ABOVE = 24_000
+# Good code takes LLVM about 40 µs a line of IR. Above the first number of lines a kernel starts with quick code, and
+# the launch makes the good one meanwhile; above the second, where that would take seconds and hundreds of MB, it stays.
+QUICK_ABOVE = 2_500
+KEPT_ABOVE = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to compile. `fast` trades speed of the code for compile time; None decides by size.
+    """How to compile. `fast` trades speed of the code for compile time; None decides by size, so that launches that
+    last replace quick code by good code (`runtime.tiers`). False and True are for good and all.
 
     `instruments` are names of `instruments.INSTRUMENTS`. `lanes` is the width of a gang, 32 or, where the kernel allows
     it, 64; None decides by what the kernel does.
@@ -148,20 +151,28 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
 
 def _compile(module: Module, name: str, block: Dim3, options: Options) -> CompiledEntry:
     flat, lowered, waits = lower_entry(module, name, block, options.instruments, options.lanes)
-    fast = lowered.ir.count("\n") > _FAST_ABOVE if options.fast is None else options.fast
+    code, better = _code(lowered.ir, options.fast)
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
         for key, v in flat.globals.items()
     )
     return CompiledEntry(
-        name, block, host_key(), to_object(lowered.ir, fast),
+        name, block, host_key(), code,
         tuple(EntryParameter(p.name, p.size, p.offset) for p in flat.entry.parameters),
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
         orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat),
-        flat.stack_bytes, lowered.whole,
+        flat.stack_bytes, lowered.whole, better,
     )  # fmt: skip
+
+
+def _code(ir: str, fast: bool | None) -> tuple[bytes, bytes]:
+    """Object code, and bitcode of what may become better code."""
+    lines = ir.count("\n")
+    if fast is None and QUICK_ABOVE < lines <= KEPT_ABOVE:
+        return to_quick_object(ir)
+    return to_object(ir, lines > KEPT_ABOVE if fast is None else fast), b""
 
 
 def _cluster_of(flat: FlatKernel) -> Dim3 | None:

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 5
+_FORMAT = 6
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -59,6 +59,7 @@ class CompiledEntry:
     cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
     stack_bytes: int = 0  # of the local memory, at its end: the stack
     whole: bool = False  # the code runs all gangs of a block in one call
+    better: bytes = b""  # bitcode, where `code` is quick code that `runtime.tiers` may replace
 
     def to_bytes(self) -> bytes:
         """A self-contained encoding."""
@@ -74,23 +75,24 @@ class CompiledEntry:
             "suspends": self.suspends, "instruments": self.instruments,
             "orders_memory": self.orders_memory, "orders_cluster": self.orders_cluster,
             "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
-            "stack_bytes": self.stack_bytes, "whole": self.whole,
+            "stack_bytes": self.stack_bytes, "whole": self.whole, "code": len(self.code),
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
-        return _MAGIC + len(head).to_bytes(8, "little") + head + self.code
+        return _MAGIC + len(head).to_bytes(8, "little") + head + self.code + self.better
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CompiledEntry:
         """Raises ValueError where the bytes are not of this format."""
         if data[:4] != _MAGIC:
             raise ValueError("not a compiled entry")
-        length = int.from_bytes(data[4:12], "little")
-        fields = json.loads(data[12 : 12 + length])
+        start = 12 + int.from_bytes(data[4:12], "little")
+        fields = json.loads(data[12:start])
         if fields["format"] != _FORMAT:
             raise ValueError(f"compiled entry of format {fields['format']}, expected {_FORMAT}")
         x, y, z = fields["block"]
+        end = start + fields["code"]
         return cls(
-            fields["name"], (x, y, z), fields["host"], data[12 + length :],
+            fields["name"], (x, y, z), fields["host"], data[start:end],
             tuple(EntryParameter(**p) for p in fields["parameters"]),
             tuple(Site(**{**s, "source": _location(s["source"])}) for s in fields["sites"]),
             tuple(
@@ -103,7 +105,7 @@ class CompiledEntry:
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
             fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"],
-            _dim3(fields["cluster"]), fields["stack_bytes"], fields["whole"],
+            _dim3(fields["cluster"]), fields["stack_bytes"], fields["whole"], data[end:],
         )  # fmt: skip
 
 

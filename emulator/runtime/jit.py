@@ -54,19 +54,38 @@ def host_key() -> str:
 
 def to_object(ir: str, fast: bool = False) -> bytes:
     """Compiles IR to an object file. `fast` takes a quarter of the time; its code is up to six times as slow."""
-    host = native()
     module = llvm.parse_assembly(ir)
-    module.triple = host.triple
-    machine = host.fast_machine if fast else host.machine
-    module.data_layout = str(machine.target_data)
+    return _quick_object(module) if fast else _good_object(module)
+
+
+def to_quick_object(ir: str) -> tuple[bytes, bytes]:
+    """The object file of `fast`, and the bitcode that `improved` makes the good one of."""
+    module = llvm.parse_assembly(ir)
+    bitcode = bytes(module.as_bitcode())
+    return _quick_object(module), bitcode
+
+
+def improved(bitcode: bytes) -> bytes:
+    """The good object file of what `to_quick_object` returned. Other threads run Python meanwhile, but no LLVM."""
+    return _good_object(llvm.parse_bitcode(bitcode))
+
+
+def _quick_object(module: llvm.ModuleRef) -> bytes:
+    # No pass: what SROA alone makes of hundreds of branches takes longer than all of the code generator.
+    machine = native().fast_machine
+    module.triple, module.data_layout = native().triple, str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+def _good_object(module: llvm.ModuleRef) -> bytes:
+    machine = native().machine
+    module.triple, module.data_layout = native().triple, str(machine.target_data)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    if not fast:
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    builder = llvm.create_pass_builder(machine, tuning)
-    passes.run(module, builder)
+    passes.run(module, llvm.create_pass_builder(machine, tuning))
     return bytes(machine.emit_object(module))
 
 

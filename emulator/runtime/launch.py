@@ -20,20 +20,16 @@ from emulator.runtime.mbarriers import pending
 from emulator.runtime.seating import Seating
 from emulator.runtime.service import Service, service_address
 from emulator.runtime.shadows import COPY_COUNTERS, SHARED_CELL, Shadows
+from emulator.runtime.tiers import LaunchError, Loaded
 from emulator.runtime.workspace import SeatSizes, Workspace
 
 Dim3 = tuple[int, int, int]
 _MOST_BLOCKS = (1 << 31) - 1, 65535, 65535
 _MOST_SHARED = 232448
 _STOP_DEADLINE = 2
-_RUNS = frozenset({"run", "run_resident"})
 _WORKSPACE_BYTES = 64  # at least `abi.GRID_BYTES`
 MOST_CLUSTER_BLOCKS = 16
 _RUN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
-
-
-class LaunchError(ValueError):
-    """The launch itself is wrong: sizes, number of arguments, or code of another host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +47,6 @@ class Outcome:
     @property
     def finished(self) -> bool:
         return self.fault is None
-
-
-class Loaded:
-    """A compiled entry linked into the process."""
-
-    def __init__(self, entry: CompiledEntry) -> None:
-        if entry.host != jit.host_key():
-            raise LaunchError("the code was compiled for another processor")
-        imports = {name: address for name, address in jit.support().addresses.items() if name not in _RUNS}
-        for name in entry.instruments:
-            imports |= jit.instrument_support(name).addresses
-        self._linked = jit.link(entry.code, ("kernel",), imports)
-        self.address = self._linked.addresses["kernel"]
 
 
 def launch(
@@ -154,6 +137,7 @@ class _Launch:
         cluster: Dim3 | None, resident_blocks: int | None,
     ) -> None:  # fmt: skip
         self.entry = entry
+        self.loaded = loaded
         self.memory = memory
         self.grid = grid
         blocks = grid[0] * grid[1] * grid[2]
@@ -187,7 +171,6 @@ class _Launch:
             parameters[parameter.offset : parameter.offset + parameter.size] = value
         put = context.put
         put(abi.CONTEXT_BLOCKS, "<Q", blocks)
-        put(abi.CONTEXT_KERNEL, "<Q", loaded.address)
         put(abi.CONTEXT_GRID, "<III", *grid)
         put(abi.CONTEXT_PARAMETERS, "<Q", self.workspace.keep(bytes(parameters)))
         addresses = struct.pack(f"<{len(variables)}Q", *(v.address for v in variables))
@@ -233,24 +216,34 @@ class _Launch:
         crew = [threading.Thread(target=work, args=(w.address,), daemon=True) for w in self.workspace.workers]
         timed_out = False
         with self.service.registered(context.address):
-            start = time.perf_counter()
-            deadline = start + deadline_seconds
-            for thread in crew:
-                thread.start()
-            for _ in crew:
-                if not timed_out and not done.acquire(timeout=max(0.0, deadline - time.perf_counter())):
-                    timed_out = True
-                    context.put(abi.CONTEXT_STOP, "<i", _STOP_DEADLINE)
-                    done.acquire()
-                elif timed_out:
-                    done.acquire()
-            seconds = time.perf_counter() - start
+            with self.loaded.running(context.address):
+                start = time.perf_counter()
+                deadline = start + deadline_seconds
+                for thread in crew:
+                    thread.start()
+                for _ in crew:
+                    if not timed_out and not self._ended(done, deadline):
+                        timed_out = True
+                        context.put(abi.CONTEXT_STOP, "<i", _STOP_DEADLINE)
+                        done.acquire()
+                    elif timed_out:
+                        done.acquire()
+                seconds = time.perf_counter() - start
             for thread in crew:
                 thread.join()
         findings: tuple[Fault, ...] = ()
         if self.shadows is not None:
             findings = self.shadows.findings(self.entry.sites, self.memory, self.grid, self.entry.block)
         return Outcome(self._fault(timed_out, deadline_seconds), seconds, self._counters(), findings)
+
+    def _ended(self, done: threading.Semaphore, deadline: float) -> bool:
+        """Waits for one thread until the deadline; a launch that lasts gets better code meanwhile."""
+        patience, left = self.loaded.patience, deadline - time.perf_counter()
+        if patience is not None and patience < left:
+            if done.acquire(timeout=patience):
+                return True
+            self.loaded.improve()
+        return done.acquire(timeout=max(0.0, deadline - time.perf_counter()))
 
     def _waits(self, begun: int) -> str | None:
         """What a launch that did not end may have waited for."""

@@ -6,7 +6,7 @@ OS threads take blocks from an atomic counter. Grids of blocks that wait for eac
 from __future__ import annotations
 
 from emulator.lowering import abi
-from emulator.runtime.scheduler import CALL_GANG, field
+from emulator.runtime.scheduler import CALL_GANG, KERNEL, field
 
 _WIDTH = 32
 
@@ -14,7 +14,6 @@ RUN_TO_END = f"""
 define i32 @run(ptr %ctx, ptr %tls) {{
 entry:
 {field("blocks", "%ctx", abi.CONTEXT_BLOCKS, "i64")}
-{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
 {field("gx", "%ctx", abi.CONTEXT_GRID, "i32")}
 {field("gy", "%ctx", abi.CONTEXT_GRID + 4, "i32")}
 {field("calls", "%ctx", abi.CONTEXT_CALLS, "i64")}
@@ -67,6 +66,7 @@ gang:
   store i32 %w, ptr %gang.p
   %local.offset = mul i64 %g, %gang.local
   %local = getelementptr i8, ptr %locals, i64 %local.offset
+{KERNEL}
   %rc = {CALL_GANG.replace("%frame", "%frames")}
   %fine = icmp eq i32 %rc, 0
   br i1 %fine, label %gang.done, label %broken

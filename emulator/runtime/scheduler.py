@@ -12,6 +12,9 @@ def field(name: str, base: str, offset: int, type: str) -> str:
     return f"  %{name}.p = getelementptr i8, ptr {base}, i64 {offset}\n  %{name} = load {type}, ptr %{name}.p"
 
 
+# Read before each call: `runtime.tiers` puts better code there while a launch runs.
+KERNEL = f"""  %kernel.p = getelementptr i8, ptr %ctx, i64 {abi.CONTEXT_KERNEL}
+  %kernel = load atomic ptr, ptr %kernel.p monotonic, align 8"""
 CALL_GANG = (
     "call i32 %kernel(ptr %ctx, ptr %tls, ptr %shared, ptr %frame, ptr %local, i32 %w, i32 %bx, i32 %by, i32 %bz)"
 )
@@ -67,7 +70,6 @@ out:
 _ROUNDS = f"""
 define internal i32 @rounds(ptr %ctx, ptr %tls, i32 %most, i32 %bx, i32 %by, i32 %bz) noinline {{
 entry:
-{field("kernel", "%ctx", abi.CONTEXT_KERNEL, "ptr")}
 {field("gangs", "%ctx", abi.CONTEXT_GANGS, "i64")}
 {field("frame.bytes", "%ctx", abi.CONTEXT_FRAME_BYTES, "i64")}
 {field("local.bytes", "%ctx", abi.CONTEXT_LOCAL_BYTES, "i64")}
@@ -114,6 +116,7 @@ go:
   store i32 %w, ptr %gang.p
   %local.offset = mul i64 %g, %gang.local
   %local = getelementptr i8, ptr %locals, i64 %local.offset
+{KERNEL}
   %rc = {CALL_GANG}
   %bad = icmp ugt i32 %rc, {abi.SUSPENDED}
   br i1 %bad, label %broken, label %ran

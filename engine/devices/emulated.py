@@ -149,8 +149,9 @@ class EmulatedDevice:
         resident = resident_blocks(
             self._architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
         )
-        if key not in self._loaded:
-            self._loaded[key] = Loaded(entry)
+        if not self._loaded:
+            # All at once: while better code of one is made, LLVM can link no other.
+            self._loaded = {name: Loaded(code) for name, code in self._code.items()}
         outcome = emulator.launch(
             entry,
             self._memory,
