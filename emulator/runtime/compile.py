@@ -39,12 +39,14 @@ class Options:
     last replace quick code by good code (`runtime.tiers`). False and True are for good and all.
 
     `instruments` are names of `instruments.INSTRUMENTS`. `lanes` is the width of a gang, 32 or, where the kernel allows
-    it, 64; None decides by what the kernel does.
+    it, 64; None decides by what the kernel does. `processor` is one of `jit.LEVELS`, whose code is good for all that
+    have its features; None is this one.
     """
 
     fast: bool | None = None
     instruments: tuple[str, ...] = ()
     lanes: int | None = None
+    processor: str | None = None
 
 
 class CompileProblems(Exception):
@@ -151,13 +153,13 @@ def compile_entry(module: Module, name: str, block: Dim3, options: Options | Non
 
 def _compile(module: Module, name: str, block: Dim3, options: Options) -> CompiledEntry:
     flat, lowered, waits = lower_entry(module, name, block, options.instruments, options.lanes)
-    code, better = _code(lowered.ir, options.fast)
+    code, better = _code(lowered.ir, options)
     variables = tuple(
         ModuleVariable(key, v.space, v.size, v.alignment, v.initial or b"", v.addresses)
         for key, v in flat.globals.items()
     )
     return CompiledEntry(
-        name, block, host_key(), code,
+        name, block, host_key(options.processor), code,
         tuple(EntryParameter(p.name, p.size, p.offset) for p in flat.entry.parameters),
         tuple(lowered.sites), variables, flat.code_addresses, _module_key(module), flat.shared_bytes,
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
@@ -167,9 +169,11 @@ def _compile(module: Module, name: str, block: Dim3, options: Options) -> Compil
     )  # fmt: skip
 
 
-def _code(ir: str, fast: bool | None) -> tuple[bytes, bytes]:
+def _code(ir: str, options: Options) -> tuple[bytes, bytes]:
     """Object code, and bitcode of what may become better code."""
-    lines = ir.count("\n")
+    fast, lines = options.fast, ir.count("\n")
+    if options.processor is not None:
+        return to_object(ir, processor=options.processor), b""
     if fast is None and QUICK_ABOVE < lines <= KEPT_ABOVE:
         return to_quick_object(ir)
     return to_object(ir, lines > KEPT_ABOVE if fast is None else fast), b""

@@ -17,6 +17,12 @@ from emulator.runtime.support import SYMBOLS, support_ir
 # results alive at once: tiled kernels would spend their time spilling.
 _OPTIONS = ("-disable-machine-sink", "-instcombine-code-sinking=false")
 _names = itertools.count()
+LEVELS = {
+    "x86-64-v2": ("sse4.2", "popcnt"),
+    "x86-64-v3": ("avx2", "fma", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+"""Processors that code can be made for besides this one, by LLVM's names, and some of what they have."""
 
 
 class _Native:
@@ -30,15 +36,18 @@ class _Native:
         llvm.initialize_native_asmparser()
         self.triple = llvm.get_process_triple()
         self.cpu = llvm.get_host_cpu_name()
-        self.features = llvm.get_host_cpu_features().flatten()
+        found = llvm.get_host_cpu_features()
+        self.features = found.flatten()
+        self.levels = tuple(level for level, needs in LEVELS.items() if all(found.get(name) for name in needs))
         self.machine = self.create_machine(2)
         self.fast_machine = self.create_machine(0)
         self.jit = llvm.create_lljit_compiler(self.create_machine(2), use_jit_link=True)
 
-    def create_machine(self, level: int) -> llvm.TargetMachine:
+    def create_machine(self, level: int, processor: str | None = None) -> llvm.TargetMachine:
         target = llvm.Target.from_triple(self.triple)
+        cpu, features = (processor, "") if processor else (self.cpu, self.features)
         return target.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small", jit=True
+            cpu=cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True
         )
 
 
@@ -47,15 +56,26 @@ def native() -> _Native:
     return _Native()
 
 
-def host_key() -> str:
-    """What object code depends on beside its source."""
-    return f"{native().cpu}:{native().features}:{llvm.llvm_version_info}"
+def host_key(processor: str | None = None) -> str:
+    """What object code depends on beside its source: this processor, or one of `LEVELS`."""
+    made_for = processor or f"{native().cpu}:{native().features}"
+    return f"{made_for}:{llvm.llvm_version_info}"
 
 
-def to_object(ir: str, fast: bool = False) -> bytes:
-    """Compiles IR to an object file. `fast` takes a quarter of the time; its code is up to six times as slow."""
+def runs_here(key: str) -> bool:
+    """Whether code with this key may run on this processor."""
+    return key in {host_key(), *map(host_key, native().levels)}
+
+
+def to_object(ir: str, fast: bool = False, processor: str | None = None) -> bytes:
+    """Compiles IR to an object file. `fast` takes a quarter of the time; its code is up to six times as slow.
+
+    `processor` is one of `LEVELS`; None is this one.
+    """
     module = llvm.parse_assembly(ir)
-    return _quick_object(module) if fast else _good_object(module)
+    if fast:
+        return _quick_object(module)
+    return _good_object(module, native().create_machine(2, processor) if processor else None)
 
 
 def to_quick_object(ir: str) -> tuple[bytes, bytes]:
@@ -77,8 +97,8 @@ def _quick_object(module: llvm.ModuleRef) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def _good_object(module: llvm.ModuleRef) -> bytes:
-    machine = native().machine
+def _good_object(module: llvm.ModuleRef, machine: llvm.TargetMachine | None = None) -> bytes:
+    machine = machine or native().machine
     module.triple, module.data_layout = native().triple, str(machine.target_data)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()

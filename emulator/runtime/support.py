@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from emulator.lowering import abi
 from emulator.runtime.bulk_copies import BULK_COPIES, BULK_COPY_SYMBOLS
+from emulator.runtime.halves import HALF_SYMBOLS, HALVES
 from emulator.runtime.idleness import IDLENESS
 from emulator.runtime.mbarriers import MBARRIER_SYMBOLS, MBARRIERS
 from emulator.runtime.meetings import MEETINGS
@@ -286,7 +287,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 SYMBOLS = (
     "list_addresses", "slow_load", "slow_store", "resolve", "resolve_one", "fault", "finding", "initial_lanes",
     "pass_gang_epoch", "run", "run_resident", "global_time", "meet_lanes", "cycle_count", *MBARRIER_SYMBOLS,
-    *BULK_COPY_SYMBOLS,
+    *BULK_COPY_SYMBOLS, *HALF_SYMBOLS,
 )  # fmt: skip
 
 
@@ -297,6 +298,7 @@ def support_ir() -> str:
         _FINDING,
         _HOST_POINTER,
         SLOW_ACCESSES,
+        HALVES,
         MBARRIERS,
         BULK_COPIES,
         IDLENESS,

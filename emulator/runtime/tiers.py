@@ -29,7 +29,7 @@ class Loaded:
     """A compiled entry linked into the process. One launch of it runs at a time."""
 
     def __init__(self, entry: CompiledEntry, hot_seconds: float = HOT_SECONDS) -> None:
-        if entry.host != jit.host_key():
+        if not jit.runs_here(entry.host):
             raise LaunchError("the code was compiled for another processor")
         self._imports = {name: address for name, address in jit.support().addresses.items() if name not in _RUNS}
         for name in entry.instruments:
