@@ -5,7 +5,9 @@ from emulator.runtime.arena import Buffer, Memory, OutOfMemory
 from emulator.runtime.compile import CompileProblems, InternalFailure, Options, compile_entry
 from emulator.runtime.compiled import CompiledEntry
 from emulator.runtime.faults import BufferRelation, Fault
-from emulator.runtime.launch import Outcome, launch
+from emulator.runtime.launch import check_arguments, launch, prepare
+from emulator.runtime.prepared import Outcome, Prepared
+from emulator.runtime.team import Team
 from emulator.runtime.tiers import LaunchError, Loaded
 from emulator.syntax import Module, Problem, SourceLocation, parse
 
@@ -23,10 +25,14 @@ __all__ = [
     "Options",
     "OutOfMemory",
     "Outcome",
+    "Prepared",
     "Problem",
     "SourceLocation",
+    "Team",
+    "check_arguments",
     "compile_entry",
     "launch",
     "parse",
+    "prepare",
     "prewarm",
 ]

@@ -62,7 +62,7 @@ class PrintedBatches:
         self._lock = threading.Lock()
         self._pieces: list[str] = []
         self._characters = 0
-        self._closed = threading.Event()
+        self._closed: threading.Event | None = None
         self._sender: threading.Thread | None = None
 
     def __enter__(self) -> Self:
@@ -73,21 +73,23 @@ class PrintedBatches:
         with self._lock:
             self._pieces.append(text)
             self._characters += len(text)
-            if self._sender is None:
-                self._sender = threading.Thread(target=self._send_now_and_then, daemon=True)
+            if self._closed is None:
+                self._closed = threading.Event()
+                self._sender = threading.Thread(target=self._send_now_and_then, args=(self._closed,), daemon=True)
                 self._sender.start()
             if self._characters >= _PRINTED_AT_ONCE:
                 self._send()
 
     def __exit__(self, *_: object) -> None:
+        if self._closed is None or self._sender is None:
+            return
         self._closed.set()
-        if self._sender is not None:
-            self._sender.join()
+        self._sender.join()
         with self._lock:
             self._send()
 
-    def _send_now_and_then(self) -> None:
-        while not self._closed.wait(_SEND_INTERVAL_SECONDS):
+    def _send_now_and_then(self, closed: threading.Event) -> None:
+        while not closed.wait(_SEND_INTERVAL_SECONDS):
             with self._lock:
                 self._send()
 

@@ -52,10 +52,15 @@ class StepRunner:
     totals: dict[str, _Total] = field(default_factory=dict)
     _labels: dict[str, str] = field(default_factory=dict)
     """The user's name -> the name that the buffer was allocated under."""
+    _names: dict[str, str] = field(default_factory=dict)
+    """The inverse."""
+    _arguments: dict[str, list[bytes]] = field(default_factory=dict)
+    """Of each launch, as long as the buffers keep their names."""
 
     def execute(self) -> bool:
         """Runs all steps, and tells of each launch; False where a fatal fault or the deadline ended the run."""
         self._labels = {name: name for name in self.buffers}
+        self._names = dict(self._labels)
         finished = self._steps(self.run.steps, "steps", self.begin + self.limit_seconds)
         for step, total in self.totals.items():
             if total.launches:
@@ -96,6 +101,8 @@ class StepRunner:
                 first, second = step.first, step.second
                 self.buffers[first], self.buffers[second] = self.buffers[second], self.buffers[first]
                 self._labels[first], self._labels[second] = self._labels[second], self._labels[first]
+                self._names = {label: name for name, label in self._labels.items()}
+                self._arguments.clear()
                 return True
             case Fill():
                 buffer = next(item for item in self.run.buffers if item.name == step.buffer)
@@ -133,14 +140,16 @@ class StepRunner:
         if total is None:
             total = self.totals[launch.step] = _Total()
             self.emission.event(self._launched(launch))
-        arguments = [
-            piece
-            for match in launch.matches
-            for piece in argument_pieces(match, lambda name: self.buffers[name].address)
-        ]
-        names = {label: name for name, label in self._labels.items()}
+        arguments = self._arguments.get(launch.step)
+        if arguments is None:
+            arguments = self._arguments[launch.step] = [
+                piece
+                for match in launch.matches
+                for piece in argument_pieces(match, lambda name: self.buffers[name].address)
+            ]
+        sole = len(self.run.steps) == 1 and self.run.steps[0] is step
         with PrintedBatches(self.emission) as printed:
-            report = self.device.launch(launch, arguments, names, printed, left, sole=self.run.steps == (step,))
+            report = self.device.launch(launch, arguments, self._names, printed, left, sole)
         self.emission.diagnosed(report.diagnostics)
         if report.ran:
             total.add(report)

@@ -18,7 +18,7 @@ from emulator.runtime.arena import Memory, OutOfMemory
 from emulator.runtime.printf import format_printf
 
 if TYPE_CHECKING:
-    from emulator.runtime.launch import _Launch
+    from emulator.runtime.prepared import Prepared
     from emulator.runtime.workspace import Seat
 
 _TYPE = ctypes.CFUNCTYPE(
@@ -36,10 +36,10 @@ class BadAddress(LookupError):
 class Service:
     MOST_HEAP_BUFFERS = 1 << 16
 
-    def __init__(self, launch: _Launch, memory: Memory, on_print: Callable[[str], None] | None) -> None:
+    def __init__(self, launch: Prepared, memory: Memory) -> None:
         self.launch = launch
         self.memory = memory
-        self.on_print = on_print
+        self.on_print: Callable[[str], None] | None = None
         self.message: str | None = None
         self.failure: BaseException | None = None
         self._lock = threading.Lock()
@@ -47,8 +47,9 @@ class Service:
         self._freed: set[int] = set()
 
     @contextmanager
-    def registered(self, context: int) -> Iterator[None]:
+    def registered(self, context: int, on_print: Callable[[str], None] | None) -> Iterator[None]:
         """Calls that name the context come here; what `on_print` raised is raised again at the end."""
+        self.on_print = on_print
         _active[context] = self
         try:
             yield
@@ -56,6 +57,11 @@ class Service:
             del _active[context]
         if self.failure is not None:
             raise self.failure
+
+    @property
+    def used(self) -> bool:
+        """Whether it keeps something of a run: a message, or what became of the heap."""
+        return bool(self.message or self.failure or self._heap or self._freed)
 
     def serve(self, worker: int, number: int, site: int, mask: int, arguments: int) -> int:
         seat = self.launch.workspace.seat(worker)

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from emulator.lowering import abi
 from emulator.runtime import jit
 from emulator.runtime.compiled import CompiledEntry
 
@@ -70,19 +66,19 @@ class Loaded:
         if self._maker is not None:
             self._maker.join()
 
-    @contextmanager
-    def running(self, context: int) -> Iterator[None]:
-        """Around a launch with the context of this address: it gets the code, and better code once there is."""
-        begin = time.perf_counter()
+    def begin(self, kernel: ctypes.c_uint64) -> None:
+        """A launch starts; `kernel` is the place in its context that gets the code, and better code once there is."""
         with self._lock:
-            self._running = ctypes.c_uint64.from_address(context + abi.CONTEXT_KERNEL)
-            self._running.value = self.address
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._running = None
-            self._left -= time.perf_counter() - begin
+            self._running = kernel
+            kernel.value = self.address
+
+    def end(self, seconds: float) -> None:
+        """The launch has ended, after so long."""
+        with self._lock:
+            self._running = None
+        self._left -= seconds
+        if self._left <= 0:
+            self.improve()
 
     def _make(self) -> None:
         code = jit.link(jit.improved(self._better), ("kernel",), self._imports)

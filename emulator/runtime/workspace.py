@@ -111,6 +111,20 @@ class Workspace:
         """What the instruments of an OS thread have counted."""
         return self.workers[worker].get(self._counters_at[worker], f"<{self._counters}Q")
 
+    def remember(self) -> None:
+        """Takes what `restore` brings back: context and workers as they are before a run."""
+        self._image = self.context.read()
+        self._images = [worker.read(0, abi.WORKER_BYTES) for worker in self.workers]
+
+    def restore(self, used: int) -> None:
+        """Context and the first workers as `remember` found them, and no allocation known to a site. One seat each."""
+        ctypes.memmove(self.context.address, self._image, abi.CONTEXT_BYTES)
+        for index in range(used):
+            address = self.workers[index].address
+            ctypes.memmove(address, self._images[index], abi.WORKER_BYTES)
+            start = self._sites_at[index]
+            ctypes.memset(address + start, 0, self._counters_at[index] - start)
+
     def keep(self, data: bytes) -> int:
         """Copies bytes to where the kernel can read them; returns their address."""
         region = Region(max(1, len(data)))

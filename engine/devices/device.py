@@ -70,11 +70,11 @@ class LaunchReport:
     @property
     def ran(self) -> bool:
         """Whether the launch took place at all."""
-        return not any(item.severity == "error" for item in self.diagnostics)
+        return not self.diagnostics or not any(item.severity == "error" for item in self.diagnostics)
 
     @property
     def ended_the_run(self) -> bool:
-        return self.timed_out or not self.ran or any(item.fatal for item in self.found)
+        return self.timed_out or not self.ran or (bool(self.found) and any(item.fatal for item in self.found))
 
 
 class DeviceBuffer(Protocol):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
 import emulator
-from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Memory
+from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Memory, Prepared, Team
 from engine.devices.device import DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, own_fault, refusal
 from engine.devices.occupancy import resident_blocks
@@ -66,6 +66,8 @@ class EmulatedDevice:
         self._source = SourceText(source.text, source.file_name)
         self._buffers: dict[str, Named] = {}
         self._threads = available_threads()
+        self._team = Team()
+        self._prepared: dict[str, tuple[PlannedLaunch, Prepared]] = {}
 
     @property
     def name(self) -> str:
@@ -144,28 +146,14 @@ class EmulatedDevice:
         deadline_seconds: float,
         sole: bool,
     ) -> LaunchReport:
-        key = object_key(launch.entry.name, launch.block)
-        entry = self._code[key]
-        resident = resident_blocks(
-            self._architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
-        )
-        if not self._loaded:
-            # All at once: while better code of one is made, LLVM can link no other.
-            self._loaded = {name: Loaded(code) for name, code in self._code.items()}
-        outcome = emulator.launch(
-            entry,
-            self._memory,
-            launch.grid,
-            arguments,
-            dynamic_shared_bytes=launch.dynamic_shared_bytes,
-            deadline_seconds=deadline_seconds,
-            threads=self._threads,
-            on_print=on_print,
-            loaded=self._loaded[key],
-            cooperative=launch.cooperative,
-            cluster=launch.cluster,
-            resident_blocks=max(1, resident),
-        )
+        planned, prepared = self._prepared.get(launch.step, (None, None))
+        if prepared is None or planned is not launch or not prepared.fresh:
+            prepared = self._prepare(launch)
+            self._prepared[launch.step] = launch, prepared
+            emulator.check_arguments(prepared.entry, arguments)
+        outcome = prepared.run(arguments, deadline_seconds, on_print)
+        if outcome.finished and not outcome.findings:
+            return LaunchReport(outcome.seconds, counters=outcome.counters)
         timed_out = outcome.fault is not None and outcome.fault.kind == TIMEOUT
         allocations = {label: replace(item, name=names[item.name]) for label, item in self._buffers.items()}
 
@@ -180,8 +168,28 @@ class EmulatedDevice:
             notes.append(_told_of_waiting(outcome.fault.note, launch.step))
         return LaunchReport(outcome.seconds, tuple(found), dict(outcome.counters), timed_out, diagnostics=tuple(notes))
 
+    def _prepare(self, launch: PlannedLaunch) -> Prepared:
+        resident = resident_blocks(
+            self._architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
+        )
+        if not self._loaded:
+            # All at once: while better code of one is made, LLVM can link no other.
+            self._loaded = {name: Loaded(code) for name, code in self._code.items()}
+        return emulator.prepare(
+            self._loaded[object_key(launch.entry.name, launch.block)],
+            self._memory,
+            launch.grid,
+            self._team,
+            launch.dynamic_shared_bytes,
+            self._threads,
+            launch.cooperative,
+            launch.cluster,
+            max(1, resident),
+        )
+
     def close(self) -> None:
         """The arena ends with the process: views of it may still be in use."""
+        self._team.close()
 
 
 def _in(own: str, problem: emulator.Problem) -> emulator.Problem:
