@@ -18,6 +18,7 @@ from protocol.result import RunResult, fold
 from protocol.run import CompileRequest, OccupancyQuestion, RunRequest
 from sandbox import inspection, pipeline
 from sandbox.gpus import Gpu
+from sandbox.improvement import Improver
 from sandbox.launcher import Sandbox, SandboxUnavailable
 from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
@@ -57,6 +58,7 @@ class Local:
     box: Sandbox
     stores: Stores
     limits: PipelineLimits
+    improver: Improver
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def forget(self) -> None:
@@ -90,7 +92,11 @@ def opened(gpu: Gpu | None = None, language: str = "cuda-c++") -> Iterator[Local
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:
-        yield Local(box, Stores(cache, MemoryBlobs()), limits)
+        improver = Improver()
+        try:
+            yield Local(box, Stores(cache, MemoryBlobs()), limits, improver)
+        finally:
+            improver.close()
 
 
 def inspect(local: Local, request: CompileRequest, launch: OccupancyQuestion | None = None) -> InspectReport:
@@ -110,7 +116,9 @@ def perform(
 
     for event in first:
         emit(event)
-    finished = pipeline.perform(local.box, request, device, local.stores, emit, local.cancelled, local.limits)
+    finished = pipeline.perform(
+        local.box, request, device, local.stores, emit, local.cancelled, local.limits, local.improver
+    )
     emit(finished)
     return fold(records), finished
 

@@ -78,12 +78,12 @@ def _in_the_run(item: Diagnostic, job: CompileJob) -> Diagnostic:
 def _prepare(job: CompileJob, kernel: CompiledKernel, planned: Plan, emission: Emission) -> None:
     begin = time.perf_counter()
     try:
-        objects = device_type(job.device).prepare(kernel, planned, job.request.source)
+        objects = device_type(job.device).prepare(kernel, planned, job.request.source, job.final)
     except DeviceRefusal as refusal:
         emission.diagnosed(refusal.diagnostics)
         return
-    for key, data in objects.items():
-        emission.artifact("object", data, key=key)
+    for key, code in objects.items():
+        emission.artifact("object", code.data, key=key, quality="quick" if code.quick else "good")
     if objects:
         emission.event(Timed(stage="jit", seconds=time.perf_counter() - begin))
 

@@ -77,5 +77,5 @@ def rehearse() -> None:
     request = LaunchRequest.model_validate_json(
         LaunchRequest(run=run, kernel=_KERNEL, device="emulator").model_dump_json()
     )
-    blobs = {f"object:{key}": memoryview(data) for key, data in code.items()}
+    blobs = {f"object:{key}": memoryview(item.data) for key, item in code.items()}
     launch_job(request, blobs, Emission(lambda header, payload: None), begin=time.perf_counter())

@@ -210,6 +210,8 @@ class CompileJob(Model):
     """Nothing is compiled: the source is Python in which CuPy's kernels are looked for."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
     """From the job's start: no further code is made for the shapes of a sweep then."""
+    final: bool = False
+    """Emulator code of large kernels is the good code at once, however long it takes to make."""
 
 
 UNPREPARED = "sweep-code"

@@ -27,6 +27,8 @@ from sandbox.stores import Stores
 Emit = Callable[[Event], None]
 T = TypeVar("T")
 
+_QUICK = ":quick"
+"""Behind the keys of objects that were made in a hurry."""
 MOST_DIAGNOSTICS = 100
 """Of one translation."""
 _SPECIALISATION = re.compile(r"specialisations\.(\d{1,2})(\..*)?$")
@@ -40,6 +42,8 @@ class Compilation:
 
     kernel: CompiledKernel | None = None
     objects: dict[str, bytes] = field(default_factory=dict)
+    quick: set[str] = field(default_factory=set)
+    """Keys of objects that were made in a hurry, so that better ones can be made."""
     cubin: bytes | None = None
     occupancy: tuple[EntryOccupancy, ...] = ()
     diagnostics: list[Diagnostic] = field(default_factory=list)
@@ -88,12 +92,36 @@ def compile_for_run(
     )
     run_compile_child(box, job, compilation, cancelled, limits, emit)
     remember(stores, key, compilation)
-    if device == "emulator" and compilation.objects and not compilation.unprepared:
-        code = code_key(key, run)
-        for name, data in compilation.objects.items():
-            stores.cache.put(f"{code}:{name}", data)
-        stores.cache.put(code, _CODE.dump_json({name: f"{code}:{name}" for name in compilation.objects}))
+    if device == "emulator":
+        _remember_code(stores, code_key(key, run), compilation)
     return compilation
+
+
+def improve(
+    box: Sandbox, run: RunRequest, stores: Stores, quick: Compilation, limits: JobLimits, stopping: threading.Event
+) -> None:
+    """Puts good code of a run's kernels into the cache, where quick code of them is. Nobody waits for it."""
+    request = compile_request(run)
+    better = Compilation(kernel=quick.kernel, cached=True)
+    job = CompileJob(
+        request=request, run=run, device="emulator", kernel=quick.kernel, deadline_seconds=0.9 * limits.wall, final=True
+    )
+    try:
+        run_compile_child(box, job, better, stopping, limits, lambda event: None)
+    except Misbehaved:
+        # As of a run's own compile child, nothing is kept of it.
+        return
+    if better.outcome is not None and better.outcome.verdict == "ok" and better.objects.keys() == quick.objects.keys():
+        _remember_code(stores, code_key(compile_key(request), run), better)
+
+
+def _remember_code(stores: Stores, code: str, compilation: Compilation) -> None:
+    if not compilation.objects or compilation.unprepared:
+        return
+    keys = {name: f"{code}:{name}{_QUICK if name in compilation.quick else ''}" for name in compilation.objects}
+    for name, data in compilation.objects.items():
+        stores.cache.put(keys[name], data)
+    stores.cache.put(code, _CODE.dump_json(keys))
 
 
 def run_compile_child(
@@ -124,6 +152,8 @@ def run_compile_child(
             compilation.cubin = payload
         elif artifact == "object" and isinstance(key := header.get("key"), str):
             compilation.objects[key] = payload
+            if header.get("quality") == "quick":
+                compilation.quick.add(key)
         elif artifact == "recognised" and job.recognise:
             compilation.recognised = _validated(TypeAdapter(Recognised), payload)
         elif artifact == "occupancy":
@@ -218,6 +248,8 @@ def _cached_code(stores: Stores, code: str, compilation: Compilation) -> bool:
             compilation.objects.clear()
             return False
         compilation.objects[name] = data
+        if key.endswith(_QUICK):
+            compilation.quick.add(name)
     return True
 
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 
 from sandbox.launcher import JobLimits, JobOutcome, Sandbox
 
+_LOOK_SECONDS = 0.2
+
 
 def run_job(
     box: Sandbox,
@@ -20,13 +22,13 @@ def run_job(
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(0.02):
-            if cancelled.is_set():
+        # A cancellation is heard at once, the end of the job a little later: nobody waits for that.
+        while not over.is_set():
+            if cancelled.wait(_LOOK_SECONDS):
                 job.cancel()
                 return
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         for header, payload in job.messages():
             receive(header, payload)
@@ -37,4 +39,3 @@ def run_job(
         raise
     finally:
         over.set()
-        watcher.join()

@@ -11,7 +11,8 @@ from protocol.checks import Equals
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
 from sandbox import gpus
-from sandbox.compilation import Compilation, Emit, compile_for_run
+from sandbox.compilation import Compilation, Emit, compile_for_run, improve
+from sandbox.improvement import Improver
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
 from sandbox.receive import Awaited, Misbehaved, NotKept, event_of, stored_event
@@ -36,8 +37,12 @@ def perform(
     emit: Emit,
     cancelled: threading.Event,
     limits: PipelineLimits,
+    improver: Improver | None = None,
 ) -> Finished:
-    """Compiles and launches `run` on `device`, telling `emit` each fact; returns the end, which the caller emits."""
+    """Compiles and launches `run` on `device`, telling `emit` each fact; returns the end, which the caller emits.
+
+    `improver` makes good code afterwards for the next run of a large kernel, whose first code is made quickly.
+    """
     begin = time.perf_counter()
 
     def end(verdict: str, message: str = "") -> Finished:
@@ -72,7 +77,10 @@ def perform(
         blobs = uploads | expected_blobs(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if cancelled.is_set():
             return end("cancelled", "Cancelled before the launch.")
-        return end(*_launch(box, run, device, compilation, blobs, stores, emit, cancelled, limits.launch))
+        ending = end(*_launch(box, run, device, compilation, blobs, stores, emit, cancelled, limits.launch))
+        if improver is not None and compilation.quick and ending.verdict == "ok":
+            improver.offer(lambda stopping: improve(box, run, stores, compilation, limits.compile, stopping))
+        return ending
     except Misbehaved as error:
         return end("error", f"The job broke the protocol ({error}); its results were not kept.")
     except NotKept as error:

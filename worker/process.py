@@ -21,6 +21,7 @@ from celery.signals import setup_logging, worker_shutting_down
 
 from sandbox import inspection, pipeline
 from sandbox.gpus import Gpu
+from sandbox.improvement import Improver
 from sandbox.keys import processor_key, toolchain_key
 from sandbox.launcher import Sandbox
 from sandbox.limits import limits_for
@@ -87,10 +88,12 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
             compile=limits_for(settings.compile_wall_seconds, settings.job_memory_bytes),
             launch=limits_for(settings.run_wall_seconds, settings.job_memory_bytes),
         )
+        improver = Improver()
+        stack.callback(improver.close)
         runs = Runs(
             Claims(client, engine, settings),
             lambda request, device, emit, cancelled: pipeline.perform(
-                box, request, device, stores, emit, cancelled, limits
+                box, request, device, stores, emit, cancelled, limits, improver
             ),
             name,
             stopping,

@@ -36,7 +36,8 @@ KEPT_ABOVE = 30_000
 @dataclass(frozen=True, slots=True)
 class Options:
     """How to compile. `fast` trades speed of the code for compile time; None decides by size, so that launches that
-    last replace quick code by good code (`runtime.tiers`). False and True are for good and all.
+    last replace quick code by good code (`runtime.tiers`). False and True are for good and all. `patient`: no code is
+    made that is to be replaced.
 
     `instruments` are names of `instruments.INSTRUMENTS`. `lanes` is the width of a gang, 32 or, where the kernel allows
     it, 64; None decides by what the kernel does. `processor` is one of `jit.LEVELS`, whose code is good for all that
@@ -44,6 +45,7 @@ class Options:
     """
 
     fast: bool | None = None
+    patient: bool = False
     instruments: tuple[str, ...] = ()
     lanes: int | None = None
     processor: str | None = None
@@ -174,7 +176,7 @@ def _code(ir: str, options: Options) -> tuple[bytes, bytes]:
     fast, lines = options.fast, ir.count("\n")
     if options.processor is not None:
         return to_object(ir, processor=options.processor), b""
-    if fast is None and QUICK_ABOVE < lines <= KEPT_ABOVE:
+    if fast is None and not options.patient and QUICK_ABOVE < lines <= KEPT_ABOVE:
         return to_quick_object(ir)
     return to_object(ir, lines > KEPT_ABOVE if fast is None else fast), b""
 

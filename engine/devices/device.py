@@ -28,6 +28,14 @@ class DeviceRefusal(Exception):
         self.diagnostics = tuple(diagnostics)
 
 
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a launch gets of a kernel. `quick`: it was made in a hurry, and better code could be made."""
+
+    data: bytes
+    quick: bool = False
+
+
 class DeviceLost(Exception):
     """What the device's memory holds cannot be read any more: a fault took its context along."""
 
@@ -109,8 +117,11 @@ class Device(Protocol):
         ...
 
     @staticmethod
-    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> Mapping[str, bytes]:
-        """Code that the compile step makes ahead: key of protocol.frames.object_key -> bytes. DeviceRefusal."""
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source, final: bool = False) -> Mapping[str, Code]:
+        """Code that the compile step makes ahead: key of protocol.frames.object_key -> code. DeviceRefusal.
+
+        `final`: none that launches are still to replace.
+        """
         ...
 
     @classmethod

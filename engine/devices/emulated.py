@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import emulator
 from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Memory, Prepared, Team
-from engine.devices.device import DeviceRefusal, LaunchReport, Print
+from engine.devices.device import Code, DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, own_fault, refusal
 from engine.devices.occupancy import resident_blocks
 from engine.languages.source_text import SourceText
@@ -78,7 +78,7 @@ class EmulatedDevice:
         emulator.prewarm()
 
     @staticmethod
-    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source, final: bool = False) -> dict[str, Code]:
         """Machine code of every distinct entry and block of the plan."""
         text = SourceText(source.text, source.file_name)
         own = source.file_name if kernel.language == "ptx" else None
@@ -87,15 +87,16 @@ class EmulatedDevice:
         module, problems = emulator.parse(kernel.ptx, own, wanted)
         if problems:
             raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
-        options = emulator.Options(instruments=plan.instruments)
-        objects: dict[str, bytes] = {}
+        options = emulator.Options(instruments=plan.instruments, patient=final)
+        objects: dict[str, Code] = {}
         refused: list[Diagnostic] = []
         for launch in plan.launches.values():
             key = object_key(launch.entry.name, launch.block)
             if key in objects:
                 continue
             try:
-                objects[key] = emulator.compile_entry(module, launch.entry.name, launch.block, options).to_bytes()
+                entry = emulator.compile_entry(module, launch.entry.name, launch.block, options)
+                objects[key] = Code(entry.to_bytes(), quick=bool(entry.better))
             except CompileProblems as error:
                 found = error.problems if own is None else [_in(own, item) for item in error.problems]
                 refused += [refusal(item, text, launch.entry.display) for item in found]

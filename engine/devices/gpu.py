@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from engine.devices import gpu_errors, gpu_timing
-from engine.devices.device import DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
+from engine.devices.device import Code, DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
 from engine.devices.gpu_buffer import GpuBuffer
 from engine.devices.gpu_launch import AttributedLaunch
 from engine.devices.gpu_repeat import Repetition
@@ -166,7 +166,7 @@ class GpuDevice:
                 raise
 
     @staticmethod
-    def prepare(kernel: CompiledKernel, plan: Plan, source: Source) -> dict[str, bytes]:
+    def prepare(kernel: CompiledKernel, plan: Plan, source: Source, final: bool = False) -> dict[str, Code]:
         """Nothing: the CUBIN is the code."""
         return {}
 
