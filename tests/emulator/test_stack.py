@@ -9,6 +9,8 @@ import pytest
 from launching import DATA, compiled, run
 from progress_inputs import IN, wrap
 
+from emulator import compile_entry, parse
+
 
 def _sort(t: int) -> int:
     count = int(IN[t]) & 31
@@ -76,3 +78,44 @@ def test_an_access_beyond_what_was_given_is_found(module: str) -> None:
     assert fault is not None
     assert (fault.kind, fault.thread) == ("beyond-stack", (0, 0, 0))
     assert (fault.form or "").startswith("st.local")
+
+
+GUARDED = """
+.version 7.3
+.target sm_52
+.address_size 64
+.visible .entry guarded(.param .u64 out)
+{
+    .reg .b64 %d<9>;
+    .reg .b32 %r<12>;
+    .reg .pred %p<4>;
+    ld.param.u64 %d1, [out];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %d2, %r1, 4;
+    add.s64 %d1, %d1, %d2;
+    and.b32 %r2, %r1, 1;
+    setp.ne.u32 %p1, %r2, 0;
+    stacksave.u32 %r3;
+    mov.u32 %r6, 0;
+    @%p1 alloca.u32 %r4, %r1, 16;
+    stacksave.u32 %r5;
+    sub.u32 %r6, %r5, %r3;
+    setp.ne.u32 %p2, %r6, 0;
+    selp.u32 %r7, 1, 0, %p2;
+    @%p1 stackrestore.u32 %r3;
+    stacksave.u32 %r8;
+    setp.ne.u32 %p3, %r8, %r3;
+    @%p3 add.u32 %r7, %r7, 2;
+    st.global.u32 [%d1], %r7;
+    ret;
+}
+"""
+
+
+def test_a_guarded_alloca_moves_the_stack_of_its_lanes_alone() -> None:
+    """On an H200 it moved that of even lanes too: ptxas 13.0 does not heed the guard."""
+    module, problems = parse(GUARDED)
+    assert problems == []
+    result = run(compile_entry(module, "guarded", (32, 1, 1)), np.zeros(32, np.uint32))
+    assert result.outcome.fault is None
+    assert result.arrays[0].tolist() == [lane % 2 for lane in range(32)]
