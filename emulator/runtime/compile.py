@@ -27,9 +27,9 @@ from emulator.syntax.nodes import Instruction, Module, Problem
 
 Dim3 = tuple[int, int, int]
 _MOST_THREADS = 1024
-# Good code takes LLVM about 40 µs a line of IR. Above the first number of lines a kernel starts with quick code, and
-# the launch makes the good one meanwhile; above the second, where that would take seconds and hundreds of MB, it stays.
-QUICK_ABOVE = 2_500
+# A kernel whose good code would take LLVM longer starts with quick code, and the launch makes the good one meanwhile.
+# Above so many lines of IR, where that would take seconds and hundreds of MB, the quick code stays.
+QUICK_ABOVE_SECONDS = 0.09
 KEPT_ABOVE = 30_000
 
 
@@ -176,9 +176,15 @@ def _code(ir: str, options: Options) -> tuple[bytes, bytes]:
     fast, lines = options.fast, ir.count("\n")
     if options.processor is not None:
         return to_object(ir, processor=options.processor), b""
-    if fast is None and not options.patient and QUICK_ABOVE < lines <= KEPT_ABOVE:
+    if fast is None and not options.patient and lines <= KEPT_ABOVE and good_seconds(ir) > QUICK_ABOVE_SECONDS:
         return to_quick_object(ir)
     return to_object(ir, lines > KEPT_ABOVE if fast is None else fast), b""
+
+
+def good_seconds(ir: str) -> float:
+    """About how long LLVM takes to make good code of it, fitted to the kernels of tests and benchmarks (AVX-512)."""
+    eight_bytes = ir.count("x double>") + ir.count("x i64>")
+    return 27e-6 * ir.count("\n") + 22e-6 * ir.count("<64 x ") + 53e-6 * eight_bytes
 
 
 def _cluster_of(flat: FlatKernel) -> Dim3 | None:

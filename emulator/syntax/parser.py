@@ -10,6 +10,7 @@ from emulator.syntax.body import BodyParser
 from emulator.syntax.declarations import parse_variables
 from emulator.syntax.lexer import END, is_number, tokenize
 from emulator.syntax.nodes import Function, Module, Parameter, Problem, SourceLocation, Variable
+from emulator.syntax.passing import without_bodies
 from emulator.syntax.reader import Reader, SyntaxProblem
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d{1,9})[ \t]+"((?:[^"\\\n]|\\.)*)"', re.MULTILINE)
@@ -26,24 +27,22 @@ def parse(
     .loc directives tell of a file that nobody has. `entries`: bodies of other entries are passed over.
     """
     problems: list[Problem] = []
+    if entries is not None:
+        text = without_bodies(text, entries)
     # Files are named at the end of the text, but locations refer to them from the start.
     files = {int(number): name for number, name in _FILE.findall(text)}
-    module = _ModuleParser(Reader(tokenize(text)), files, problems, own_file, entries).parse()
+    module = _ModuleParser(Reader(tokenize(text)), files, problems, own_file).parse()
     if own_file is not None:
         problems = [replace(item, source=SourceLocation(own_file, item.ptx_line)) for item in problems]
     return module, problems
 
 
 class _ModuleParser:
-    def __init__(
-        self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None,
-        entries: Collection[str] | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, reader: Reader, files: dict[int, str], problems: list[Problem], own_file: str | None) -> None:
         self.reader = reader
         self.files = files
         self.problems = problems
         self.own_file = own_file
-        self.entries = entries
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}
         self.version = self.target = ""
@@ -129,9 +128,6 @@ class _ModuleParser:
                 self.functions[name] = Function(name, is_entry, results, parameters, line=line)
             return
         reader.expect("{")
-        if is_entry and self.entries is not None and name not in self.entries and reader.skip_body():
-            self.functions.setdefault(name, Function(name, is_entry, results, parameters, line=line))
-            return
         body = BodyParser(reader, self.files, self.problems, self.own_file)
         body.declare_parameters([(p.name, p.type) for p in (*results, *parameters) if p.is_register])
         body.parse()

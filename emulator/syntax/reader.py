@@ -78,19 +78,6 @@ class Reader:
                 if depth <= 0:
                     return
 
-    def skip_body(self) -> bool:
-        """Behind the brace that closes a block whose opening one is behind the cursor; False where there is none."""
-        depth = 1
-        while depth:
-            try:
-                close = self.texts.index("}", self.at)
-            except ValueError:
-                self.at = self.end
-                return False
-            depth += self.texts[self.at : close].count("{") - 1
-            self.at = close + 1
-        return True
-
     def integer(self) -> int:
         value, width = self._signed_number()
         if width is not None:

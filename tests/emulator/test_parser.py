@@ -221,9 +221,35 @@ def test_entries_that_are_not_wanted_are_passed_over() -> None:
     assert module.functions["second"].line == parse(HEAD + SEVERAL)[0].functions["second"].line
 
 
-def test_an_unwanted_entry_without_an_end_is_a_problem() -> None:
-    _, problems = parse(f"{HEAD}.entry first() {{ {{ ret; }}\n", None, set())
-    assert [item.message for item in problems] == ["the body has no closing brace"]
+@pytest.mark.parametrize(
+    ("text", "messages", "read"),
+    [
+        (".entry k() { { ret; }\n", ["the body has no closing brace"], True),
+        (".entry k() { ret; // }\n }\n", [], True),
+        (".entry k() { /* } */ ret; }\n", [], True),
+        ('.entry k() { .pragma "}"; ret; }\n', [], True),
+        ("// .entry k() {\n.entry k() { ret; }\n", [], False),
+        (".entry k(.param .u64 a) .maxntid 32, 1, 1 { // all of it\n { ret; } }\n", [], False),
+        (".entry k() ; .entry l() { mov; }\n", [], False),
+    ],
+)
+def test_what_is_passed_over_is_plain_to_see(text: str, messages: list[str], read: bool) -> None:
+    module, problems = parse(HEAD + text, None, set())
+    assert [item.message for item in problems] == messages
+    assert (module.functions["k"].body is not None) == read
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_what_is_left_reads_as_before(path: Path) -> None:
+    text = path.read_text()
+    whole, _ = parse(text)
+    for name in whole.entries[-1:]:
+        part, problems = parse(text, None, {name})
+        assert problems == []
+        assert part.entries == (name,)
+        assert part.functions[name] == whole.functions[name]
+        assert part.variables == whole.variables
+        assert part.functions.keys() == whole.functions.keys()
 
 
 def test_a_name_means_what_the_open_scopes_say() -> None:

@@ -121,11 +121,11 @@ def test_what_is_short_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     ("quick_above", "kept_above", "better"),
-    [(10**9, 10**9, False), (0, 10**9, True), (0, 0, False)],
+    [(60.0, 10**9, False), (0.0, 10**9, True), (0.0, 0, False)],
     ids=["small", "large", "huge"],
 )
-def test_the_size_decides(monkeypatch: pytest.MonkeyPatch, quick_above: int, kept_above: int, better: bool) -> None:
-    monkeypatch.setattr(compiling, "QUICK_ABOVE", quick_above)
+def test_the_size_decides(monkeypatch: pytest.MonkeyPatch, quick_above: float, kept_above: int, better: bool) -> None:
+    monkeypatch.setattr(compiling, "QUICK_ABOVE_SECONDS", quick_above)
     monkeypatch.setattr(compiling, "KEPT_ABOVE", kept_above)
     text, _ = parse(TEXT.format(number=1, barrier=""))
     entry = compile_entry(text, "number", BLOCK)
