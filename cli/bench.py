@@ -53,11 +53,14 @@ def emulator(
     quick: Annotated[bool, typer.Option("--quick", help="Three rounds of everything, within a minute.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
 ) -> None:
-    """Kernels on the emulator beside C++ (g++ -O3, one thread), NumPy and Numba's simulator."""
+    """Kernels on the emulator beside C++ (g++ -O3, one thread), NumPy and Numba's simulator; and its latencies."""
     from cli.bench_emulator import measure, table
+    from cli.bench_latency import table as latencies
 
     results = measure(3 if quick else rounds, processors, kernels or (), lambda line: typer.echo(line, err=True))
     show(table(results))
+    if results["latency"]:
+        show(latencies(results["latency"]))
     typer.echo(f"memcpy {results['memcpy_gigabytes_per_second']:.1f} GB/s; processors {results['processors']}")
     if json_file is not None:
         json_file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

@@ -20,6 +20,7 @@ import numpy
 
 from benchmarks.emulator import baseline
 from benchmarks.emulator.cases import CASES, FOLDER, Array, Case
+from cli import bench_latency
 from cli.bench import percentile
 from cli.local import Local, opened, perform
 from cli.report import timed_total
@@ -80,7 +81,9 @@ def measure(
             for case in CASES:
                 if not only or case.name in only:
                     kernels[case.name] = _measure(local, case, rounds, library, simulates).as_json()
-        return {"processors": names, "memcpy_gigabytes_per_second": _memcpy(rounds), "kernels": kernels}
+            latency = {} if only else bench_latency.measure(local, rounds)
+        speed = _memcpy(rounds)
+        return {"processors": names, "memcpy_gigabytes_per_second": speed, "kernels": kernels, "latency": latency}
 
 
 @contextmanager
@@ -156,6 +159,8 @@ def _request(
 
 def _run(local: Local, request: RunRequest) -> RunResult:
     result, ended = perform(local, request, "emulator", lambda event: None)
+    # What runs next is the code that stays, without the making of it beside.
+    local.improver.wait()
     if ended.verdict != "ok":
         raise Refused(f"{request.steps[0].entry} ended with {ended.verdict}: {ended.message}", code=1)  # type: ignore[union-attr]
     return result

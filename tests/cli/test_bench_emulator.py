@@ -5,9 +5,12 @@ import re
 
 import pytest
 
+from benchmarks.emulator import large
 from benchmarks.emulator.cases import CASES, FOLDER
+from cli import bench_latency
 from cli.bench_emulator import PREVIOUS, UNSIMULATED, measure, table
 from cli.usage import Refused
+from emulator.syntax import Instruction, parse
 
 NAMES = [case.name for case in CASES]
 SIMULATED = (FOLDER / "simulated.py").read_text(encoding="utf-8")
@@ -40,3 +43,27 @@ def test_a_measurement_names_its_times_and_ratios():
 def test_an_unknown_kernel_is_named():
     with pytest.raises(Refused, match="no such kernel: sax; there are saxpy"):
         measure(1, 1, ["sax"])
+
+
+def test_latencies_are_shown_with_their_bars():
+    figures = {**dict.fromkeys(bench_latency.BARS, 1.0), "ready_p50_ms": 12.5, "launch_us": 15.01, "memory_mb": 50.0}
+    head, *rows = bench_latency.table(figures)
+    shown = {row[0]: row[1:] for row in rows}
+    assert all(len(row) == len(head) for row in rows) and len(rows) == len(figures)
+    assert shown["PTX to ready, p50 (CPU)"] == ("12.50 ms", "", "")
+    assert shown["a launch in a loop, beyond its work"] == ("15.01 µs", "15 µs", "over")
+    assert shown["memory of a launch beside its arena"] == ("50.00 MB", "50 MB", "kept")
+
+
+def test_the_committed_run_has_the_latencies():
+    latency = json.loads(PREVIOUS.read_text(encoding="utf-8"))["latency"]
+    assert latency.keys() >= bench_latency.BARS.keys()
+    assert all(value > 0 for value in latency.values())
+
+
+@pytest.mark.parametrize(("name", "count"), [("straight_5000", 5000), ("branchy_600", 600 * 5)])
+def test_large_kernels_are_as_large_as_they_say(name, count):
+    module, problems = parse(large.text(name))
+    assert problems == []
+    body = [item for item in module.functions[large.ENTRY].body or () if isinstance(item, Instruction)]
+    assert count <= len(body) < count + 250
