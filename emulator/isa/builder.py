@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 BITS = {
     "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "i128": 128,
@@ -81,11 +82,7 @@ class Builder:
         """A uniform constant. An int for a floating type is its value, not its bits (see `const_bits`)."""
         if type in FLOATS:
             return self.const_bits(type, _float_bits(type, float(value)))
-        if type == "i1":
-            return Value("true" if value else "false", type, 0)
-        bits = BITS[type]
-        wrapped = int(value) & ((1 << bits) - 1)
-        return Value(str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped), type, 0)
+        return _integer(type, int(value))
 
     def const_bits(self, type: str, bits: int) -> Value:
         """A uniform constant of the given bit pattern, NaN payloads included."""
@@ -122,8 +119,7 @@ class Builder:
 
     def lane_constants(self, type: str, values: Sequence[int]) -> Value:
         """A vector literal with one integer a lane."""
-        elements = ", ".join(str(self.const(type, value)) for value in values)
-        return Value(f"<{elements}>", type, self.width)
+        return Value(_lane_literal(type, tuple(values)), type, self.width)
 
     def extract(self, value: Value, lane: int | Value) -> Value:
         """One lane of a vector, as a uniform value."""
@@ -206,6 +202,21 @@ class Builder:
         self.declare(f"declare {result_type} @{intrinsic}{suffix}({types})")
         inside = ", ".join(str(a) for a in ready)
         return self._put(f"call {result_type} @{intrinsic}{suffix}({inside})", result, lanes)
+
+
+@lru_cache(maxsize=4096)
+def _integer(type: str, value: int) -> Value:
+    if type == "i1":
+        return Value("true" if value else "false", type, 0)
+    bits = BITS[type]
+    wrapped = value & ((1 << bits) - 1)
+    return Value(str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped), type, 0)
+
+
+@lru_cache(maxsize=1024)
+def _lane_literal(type: str, values: tuple[int, ...]) -> str:
+    """Kernels use few patterns of lanes again and again."""
+    return f"<{', '.join(str(_integer(type, value)) for value in values)}>"
 
 
 def _float_bits(type: str, value: float) -> int:
