@@ -24,10 +24,14 @@ class AxisLayout:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A block of `block` threads cut into gangs of `width` consecutive threads (x fastest)."""
+    """A block of `block` threads cut into gangs of `width` consecutive threads (x fastest).
+
+    `by_rows`: no gang holds threads of two rows, so the last gang of a row may be short.
+    """
 
     block: Dim3
     width: int = 32
+    by_rows: bool = False
 
     @property
     def threads(self) -> int:
@@ -35,7 +39,19 @@ class Gang:
 
     @property
     def count(self) -> int:
-        return -(-self.threads // self.width)
+        return len(self.starts)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first thread of each gang."""
+        row = self.block[0] if self.by_rows else self.threads
+        return tuple(first for start in range(0, self.threads, row) for first in range(start, start + row, self.width))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many threads each gang has."""
+        row = self.block[0] if self.by_rows else self.threads
+        return tuple(min(self.width, row - first % row) for first in self.starts)
 
     def coordinate(self, axis: int, thread: int) -> int:
         stride = 1
@@ -52,13 +68,10 @@ class Gang:
         bases: list[int] = []
         pattern: tuple[int, ...] | None = None
         holds = True
-        for gang in range(self.count):
-            first = gang * self.width
+        for first, size in zip(self.starts, self.sizes, strict=True):
             base = self.coordinate(axis, first)
             bases.append(base)
-            here = tuple(
-                self.coordinate(axis, first + lane) - base for lane in range(min(self.width, self.threads - first))
-            )
+            here = tuple(self.coordinate(axis, first + lane) - base for lane in range(size))
             if pattern is None:
                 pattern = here
             elif pattern[: len(here)] != here:

@@ -14,6 +14,8 @@ from emulator.analysis.flat import FlatKernel
 from emulator.syntax.nodes import AddressOperand, Instruction, RegisterOperand
 
 ONE_WARP, TWO_WARPS = 32, 64
+_LEAST_SHARE = 0.35
+"""Of the lanes of a gang that is a row, how many must have threads: gathering costs about three times as much."""
 # Of a warp, of the run time, or of the order in which lanes come.
 _OF_ONE_WARP = frozenset({
     "shfl", "vote", "match", "redux", "activemask", "elect", "mma", "wmma", "ldmatrix", "stmatrix", "movmatrix",
@@ -29,6 +31,21 @@ def may_be_wide(flat: FlatKernel, graph: Graph, threads: int) -> bool:
         return False
     items = [item for number in graph.order for item in _items(graph.blocks[number])]
     return not any(item.opcode in _OF_ONE_WARP or _names_warp(item) for item in items)
+
+
+def may_be_rows(graph: Graph) -> bool:
+    """Whether a gang that may be wide may as well be a part of a warp: nothing asks which lane it is."""
+    items = [item for number in graph.order for item in _items(graph.blocks[number])]
+    return not any(_names(item, "%lane") for item in items)
+
+
+def rows_of(block: tuple[int, int, int]) -> int | None:
+    """The width of gangs that are rows of the block, where its rows do not fit warps; None where warps do better."""
+    x, y, z = block
+    if y * z == 1 or x % ONE_WARP == 0 or ONE_WARP % x == 0:
+        return None
+    width = TWO_WARPS if ONE_WARP < x <= TWO_WARPS else ONE_WARP
+    return width if x / (-(-x // width) * width) > _LEAST_SHARE else None
 
 
 def pays(graph: Graph) -> bool:
@@ -67,6 +84,10 @@ def _items(block: Block) -> list[Instruction]:
 
 
 def _names_warp(item: Instruction) -> bool:
-    if item.opcode in BARRIERS and "warp" in item.modifiers:
-        return True
-    return any(isinstance(operand, RegisterOperand) and operand.name == "%warpid" for operand in item.operands)
+    return (item.opcode in BARRIERS and "warp" in item.modifiers) or _names(item, "%warpid")
+
+
+def _names(item: Instruction, register: str) -> bool:
+    """Whether an instruction reads a special register whose name begins so."""
+    operands = item.operands
+    return any(isinstance(operand, RegisterOperand) and operand.name.startswith(register) for operand in operands)

@@ -74,6 +74,7 @@ The **worker state** (`WORKER_*`) is one structure for each block that an OS thr
     576 ptr clock             i32: the last epoch of the OS thread, which all its seats share
     584 i32 own clock         in the first seat
     588 i32 cluster epoch     of the running block's cluster: when it began, or last met
+    592 i32 first lane        in its warp, of the running gang's first thread: 0 but where gangs are rows of a block
 
 The **frame** (`FRAME_*`) of a gang holds what outlives a suspension:
 
@@ -169,7 +170,8 @@ WORKER_FROZEN_CYCLES = 568
 WORKER_CLOCK = 576
 WORKER_OWN_CLOCK = 584
 WORKER_CLUSTER_EPOCH = 588
-WORKER_BYTES = 592
+WORKER_FIRST_LANE = 592
+WORKER_BYTES = 600
 
 # Where an address in the cluster's shared memory holds the rank of its block, plus 1.
 RANK_SHIFT = 24

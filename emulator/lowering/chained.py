@@ -145,13 +145,27 @@ class ChainedKernel(KernelLowering):
             "  br label %gang",
             "gang:",
             "  %w = load i32, ptr %gang.p",
-            f"  %warp = mul i32 %w, {self.gang.width // ONE_WARP}",
-            "  store i32 %warp, ptr %told.p",
+            *self._tell_place(),
             "  %w64 = zext i32 %w to i64",
             f"  %frame.at = mul i64 %w64, {size}",
             "  %frame = getelementptr i8, ptr %frames, i64 %frame.at",
             f"  %local.at = mul i64 %w64, {self.flat.local_bytes * self.gang.width}",
             "  %local = getelementptr i8, ptr %locals, i64 %local.at",
+        ]
+
+    def _tell_place(self) -> list[str]:
+        """Code that tells the run time, for its reports, which threads the gang has."""
+        if not self.gang.by_rows:
+            return [f"  %warp = mul i32 %w, {self.gang.width // ONE_WARP}", "  store i32 %warp, ptr %told.p"]
+        starts = self.emitter.table("i32", self.gang.starts)
+        return [
+            f"  %start.p = getelementptr i32, ptr {starts}, i32 %w",
+            "  %start = load i32, ptr %start.p",
+            "  %warp = lshr i32 %start, 5",
+            "  store i32 %warp, ptr %told.p",
+            "  %first.lane = and i32 %start, 31",
+            f"  %first.lane.p = getelementptr i8, ptr %tls, i64 {abi.WORKER_FIRST_LANE}",
+            "  store i32 %first.lane, ptr %first.lane.p",
         ]
 
     def _end(self) -> list[str]:
@@ -191,20 +205,19 @@ class ChainedKernel(KernelLowering):
         ]
 
     def _initial_mask(self) -> list[str]:
-        width, threads = self.gang.width, self.gang.threads
-        if threads % width == 0:
-            return [f"  store i{width} -1, ptr %M"]
+        width, sizes = self.gang.width, self.gang.sizes
+        if len(set(sizes)) == 1:
+            return [f"  store i{width} {_signed((1 << sizes[0]) - 1, width)}, ptr %M"]
+        masks = self.emitter.table(f"i{width}", [_signed((1 << size) - 1, width) for size in sizes])
         return [
-            f"  %mask.first = mul i32 %w, {width}",
-            f"  %mask.left = sub i32 {threads}, %mask.first",
-            f"  %mask.whole = icmp uge i32 %mask.left, {width}",
-            "  %mask.left64 = zext i32 %mask.left to i64",
-            "  %mask.bit = shl i64 1, %mask.left64",
-            "  %mask.ones = sub i64 %mask.bit, 1",
-            "  %mask.some = select i1 %mask.whole, i64 -1, i64 %mask.ones",
-            f"  %initial = {'trunc' if width < 64 else 'bitcast'} i64 %mask.some to i{width}",
+            f"  %initial.p = getelementptr i{width}, ptr {masks}, i32 %w",
+            f"  %initial = load i{width}, ptr %initial.p",
             f"  store i{width} %initial, ptr %M",
         ]
+
+
+def _signed(mask: int, width: int) -> int:
+    return mask - (1 << width) if mask >> (width - 1) else mask
 
 
 def _zero(type: str) -> str:

@@ -84,8 +84,8 @@ class InstructionLowering(AsyncInstructions):
     def _guarded(self, instruction: Instruction, mask: Mask, handler: Callable[[Instruction, Mask], None]) -> None:
         """Runs an instruction with effects for the lanes whose guard holds, if there is one."""
         emitter = self.emitter
-        guard = self.lanes.splat(self._guard(instruction))
-        bits = emitter.put(f"bitcast {guard} to i{emitter.width}")
+        guard = self._guard(instruction)
+        bits = emitter.put(f"bitcast {self.lanes.splat(guard)} to i{emitter.width}")
         word = emitter.put(f"and i{emitter.width} {bits}, {mask.word}")
         targets = instruction.operands[: destination_count(instruction)]
         names = [name for target in targets for name in names_of(target)]
@@ -106,7 +106,7 @@ class InstructionLowering(AsyncInstructions):
             value = ready[name]
             joined = emitter.phi(value.llvm_type, (value.text, end), ("zeroinitializer", start))
             choice = Value(joined, value.type, value.lanes)
-            self.registers.write_value(name, self.lanes.select(self._guard(instruction), choice, held[name]))
+            self.registers.write_value(name, self.lanes.select(guard, choice, held[name]))
 
     # Rows of the table.
 
@@ -141,17 +141,19 @@ class InstructionLowering(AsyncInstructions):
         targets = flatten(instruction.operands[:count])
         if form.destinations[-1:] == ("cc",):
             targets.append(RegisterOperand(CARRY))
+        # The guard may be among the destinations: it is what it was for all of them.
+        guard = None if instruction.guard is None else self._guard(instruction)
         for target, type, result in zip(targets, form.destinations, results, strict=True):
             if not is_sink(target):
-                self._write(instruction, target, result, type[0] == "s")
+                self._write(guard, target, result, type[0] == "s")
 
-    def _write(self, instruction: Instruction, target: Operand, value: Value, signed: bool = False) -> None:
+    def _write(self, guard: Value | None, target: Operand, value: Value, signed: bool = False) -> None:
         """Writes a result; lanes whose guard is false keep their value."""
         assert isinstance(target, RegisterOperand)
-        if instruction.guard is not None:
+        if guard is not None:
             type = self.registers.shape(target.name).type
             old = self.registers.value(self.registers.read(target.name))
-            value = self.lanes.select(self._guard(instruction), self.registers.convert(value, type, signed), old)
+            value = self.lanes.select(guard, self.registers.convert(value, type, signed), old)
         self.registers.write_value(target.name, value, signed)
 
     def _copy(self, instruction: Instruction, mask: Mask) -> None:

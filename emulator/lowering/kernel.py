@@ -51,13 +51,17 @@ _SIGNATURE = (
 
 @dataclass(frozen=True, slots=True)
 class LoweredKernel:
-    """`ir` defines `kernel`; `frame_bytes` is of one gang. `whole`: a call runs all gangs of a block to their end."""
+    """`ir` defines `kernel`; `frame_bytes` is of one of the `gangs` of a block.
+
+    `whole`: a call runs all gangs of a block to their end.
+    """
 
     ir: str
     sites: list[Site]
     frame_bytes: int
     suspends: bool
     whole: bool
+    gangs: int
 
 
 class KernelLowering(ABC):
@@ -100,7 +104,7 @@ class KernelLowering(ABC):
         for number in self.graph.order:
             self._block(self.graph.blocks[number])
         text = self._assemble()
-        return LoweredKernel(text, self.sites.sites, self.frame_bytes(), self.suspends(), self.whole)
+        return LoweredKernel(text, self.sites.sites, self.frame_bytes(), self.suspends(), self.whole, self.gang.count)
 
     # What chained and dispatched kernels do differently.
 

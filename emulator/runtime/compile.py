@@ -15,7 +15,7 @@ from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.analysis.liveness import Liveness, analyse_liveness
 from emulator.analysis.progress import needs_independent_lanes, orders_cluster, orders_memory, waits_for_blocks
 from emulator.analysis.whole import runs_whole
-from emulator.analysis.width import ONE_WARP, TWO_WARPS, lone_lanes, may_be_wide, pays
+from emulator.analysis.width import ONE_WARP, TWO_WARPS, lone_lanes, may_be_rows, may_be_wide, pays, rows_of
 from emulator.instruments import make_instruments
 from emulator.lowering.chained import ChainedKernel
 from emulator.lowering.dispatched import DispatchedKernel
@@ -103,8 +103,11 @@ def lower_entry(
     liveness = analyse_liveness(graph, flat.registers)
     classes: Classes | None = None
     if whole and lanes != ONE_WARP and may_be_wide(flat, graph, gang.threads):
+        rows = rows_of(block)
         if lanes == TWO_WARPS:
             gang = Gang(block, TWO_WARPS)
+        elif rows is not None and may_be_rows(graph):
+            gang = Gang(block, rows, by_rows=True)
         elif pays(graph):
             gang, classes = _widened(flat, graph, liveness, gang)
     classes = classes or Classifier(flat, graph, liveness, gang).run()
@@ -167,7 +170,7 @@ def _compile(module: Module, name: str, block: Dim3, options: Options) -> Compil
         align(flat.shared_bytes, flat.dynamic_alignment) if flat.dynamic else None,
         flat.local_bytes, lowered.frame_bytes, lowered.suspends, options.instruments,
         orders_memory(flat.body), orders_cluster(flat.body), waits, _cluster_of(flat),
-        flat.stack_bytes, lowered.whole, better,
+        flat.stack_bytes, lowered.whole, lowered.gangs, better,
     )  # fmt: skip
 
 

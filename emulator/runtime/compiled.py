@@ -10,7 +10,7 @@ from typing import Any
 from emulator.lowering.sites import Site
 from emulator.syntax.nodes import SourceLocation
 
-_FORMAT = 6
+_FORMAT = 7
 _MAGIC = b"PTXO"
 Dim3 = tuple[int, int, int]
 
@@ -59,6 +59,7 @@ class CompiledEntry:
     cluster: Dim3 | None = None  # blocks of a cluster, where the kernel names them
     stack_bytes: int = 0  # of the local memory, at its end: the stack
     whole: bool = False  # the code runs all gangs of a block in one call
+    gangs: int = 0  # of a block, each with a frame
     better: bytes = b""  # bitcode, where `code` is quick code that `runtime.tiers` may replace
 
     def to_bytes(self) -> bytes:
@@ -75,7 +76,8 @@ class CompiledEntry:
             "suspends": self.suspends, "instruments": self.instruments,
             "orders_memory": self.orders_memory, "orders_cluster": self.orders_cluster,
             "waits_for_blocks": self.waits_for_blocks, "cluster": self.cluster,
-            "stack_bytes": self.stack_bytes, "whole": self.whole, "code": len(self.code),
+            "stack_bytes": self.stack_bytes, "whole": self.whole, "gangs": self.gangs,
+            "code": len(self.code),
         }  # fmt: skip
         head = json.dumps(fields, separators=(",", ":")).encode()
         return _MAGIC + len(head).to_bytes(8, "little") + head + self.code + self.better
@@ -105,7 +107,7 @@ class CompiledEntry:
             fields["code_addresses"], fields["module_key"], fields["shared_bytes"], fields["dynamic_offset"],
             fields["local_bytes"], fields["frame_bytes"], fields["suspends"], tuple(fields["instruments"]),
             fields["orders_memory"], fields["orders_cluster"], fields["waits_for_blocks"],
-            _dim3(fields["cluster"]), fields["stack_bytes"], fields["whole"], data[end:],
+            _dim3(fields["cluster"]), fields["stack_bytes"], fields["whole"], fields["gangs"], data[end:],
         )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ class Prepared:
         self.cluster_blocks = extents[0] * extents[1] * extents[2]
         self.counter_names = [name for i in make_instruments(entry.instruments) for name in i.counters]
         seat = SeatSizes(
-            self.shared_bytes, entry.frame_bytes * gangs if entry.suspends else 0, entry.local_bytes * 32 * gangs,
+            self.shared_bytes, entry.frame_bytes * entry.gangs if entry.suspends else 0, entry.local_bytes * 32 * gangs,
             max(1, self.shared_bytes) * SHARED_CELL + COPY_COUNTERS if checked else 0,
         )  # fmt: skip
         # The cells of the checks are not shared between threads.

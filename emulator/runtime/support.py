@@ -42,9 +42,11 @@ write:
   store i64 %size64, ptr %r4
   %r5 = getelementptr i8, ptr %r0, i64 24
   store i64 %address, ptr %r5
-  ; a gang may be two warps
-  %own.lane = and i32 %lane, 31
-  %further = lshr i32 %lane, 5
+  ; a gang may be two warps, or begin inside one
+{field("first.lane", "%tls", abi.WORKER_FIRST_LANE, "i32")}
+  %from.warp = add i32 %first.lane, %lane
+  %own.lane = and i32 %from.warp, 31
+  %further = lshr i32 %from.warp, 5
   %warp = add i32 %gang, %further
   %r6 = getelementptr i8, ptr %r0, i64 32
   store i32 %own.lane, ptr %r6

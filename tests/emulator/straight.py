@@ -33,7 +33,8 @@ WORDS = 64  # of input and output a thread
 _POOLS = {"i1": ("%p", 4), "i16": ("%h", 8), "i32": ("%x", 12), "i64": ("%w", 8)}
 _POOL_OF = {"i1": "i1", "i16": "i16", "i32": "i32", "float": "i32", "i64": "i64", "double": "i64"}
 _INTEGERS = ("b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64")
-_REGISTERS_ONLY = ("mov", "cvt", "bfe", "bfi", "vabsdiff2", "vabsdiff4")  # or literals in a range of their own
+_VIDEO = tuple(f"v{name}{n}" for name in ("absdiff", "add", "sub", "avrg", "min", "max", "set") for n in (2, 4))
+_REGISTERS_ONLY = ("mov", "cvt", "bfe", "bfi", *_VIDEO)  # or literals in a range of their own
 
 
 def usable(case: Case) -> bool:

@@ -12,9 +12,10 @@ from emulator import Options, compile_entry
 from tests.emulator.straight import BLOCK, DIGESTS, GRID, PROGRAMS, TEXT, digest, forms, generate, inputs
 
 EXPECTED: dict[str, str] = json.loads(DIGESTS.read_text())
-# What NaN these end with is ptxas's choice: of the difference of two NaNs it swaps the terms and passes the other
-# payload on, and |a| of bits that an integer instruction made is a mask, which keeps the payload.
-LEFT_OUT = ("s3", "s23")
+# What NaN the first three end with is ptxas's choice: of the difference of two NaNs it swaps the terms and passes the
+# other payload on, and |a| of bits that an integer instruction made is a mask, which keeps the payload. In the last a
+# `sub.cc` whose difference nobody reads follows a `mul.hi`, and ptxas 13.0 makes of it a borrow for 0 − 0.
+LEFT_OUT = ("s8", "s17", "s35", "s32")
 KEPT = [name for name in EXPECTED if name not in LEFT_OUT]
 
 

@@ -11,9 +11,11 @@ from launching import module
 from test_truth import SOUND, check_output, launch_case
 
 from emulator import CompiledEntry, Memory, Module, Options, compile_entry, launch, parse
+from emulator.analysis.width import rows_of
 from emulator.runtime.compile import lower_entry
 
 WIDTHS = (32, 64)
+CHOICES = (*WIDTHS, None)
 # Rows that a gang of either width breaks, and gangs that are partly empty.
 SHAPES = [(1024, 1, 1), (96, 1, 1), (100, 1, 1), (65, 1, 1), (24, 5, 1), (33, 3, 1), (16, 16, 1), (8, 8, 4), (3, 5, 7)]
 TEXT = """
@@ -79,14 +81,14 @@ def rotated(shape: tuple[int, int, int], data: np.ndarray[Any, Any], pitch: int,
     return value
 
 
-def entry_of(text: Module, name: str, block: tuple[int, int, int], lanes: int) -> CompiledEntry:
+def entry_of(text: Module, name: str, block: tuple[int, int, int], lanes: int | None) -> CompiledEntry:
     entry = compile_entry(text, name, block, Options(lanes=lanes))
     return CompiledEntry.from_bytes(entry.to_bytes())
 
 
-@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("lanes", CHOICES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_block_shape_gives_the_same(shape: tuple[int, int, int], lanes: int) -> None:
+def test_every_block_shape_gives_the_same(shape: tuple[int, int, int], lanes: int | None) -> None:
     text, problems = parse(TEXT)
     assert problems == []
     threads, pitch, limit = shape[0] * shape[1] * shape[2], 40 if shape[0] < 40 else shape[0], 5
@@ -134,6 +136,29 @@ def test_both_equal_the_gpu(case: dict[str, Any], lanes: int) -> None:
     assert outcome.fault is None
     for key, got in outputs.items():
         check_output(case, key, got)
+
+
+@pytest.mark.parametrize("missing", [1, 30, 70, 118])
+def test_a_fault_in_a_row_names_its_thread(missing: int) -> None:
+    """Blocks of 24 × 5, whose gangs are rows."""
+    text, _ = parse(TEXT)
+    memory = Memory(1 << 20)
+    out, into = memory.allocate("out", 4 * 120), memory.allocate("in", 4 * (120 - missing))
+    pitch, limit = struct.pack("<i", 24), struct.pack("<i", 2)
+    arguments = [struct.pack("<Q", out.address), struct.pack("<Q", into.address), pitch, limit]
+    fault = launch(entry_of(text, "rotate", (24, 5, 1), None), memory, (1, 1, 1), arguments).fault
+    first = 120 - missing
+    assert fault is not None
+    assert (fault.thread, fault.warp, fault.lane) == ((first % 24, first // 24, 0), first // 32, first % 32)
+
+
+@pytest.mark.parametrize(
+    ("block", "width"),
+    [((24, 5, 1), 32), ((33, 3, 1), 64), ((48, 2, 1), 64), ((100, 2, 1), 32), ((20, 20, 1), 32), ((3, 5, 7), None),
+     ((16, 16, 1), None), ((32, 8, 1), None), ((100, 1, 1), None), ((65, 2, 1), 32), ((7, 3, 1), None)],
+)  # fmt: skip
+def test_rows_are_gangs_where_they_fit_no_warp(block: tuple[int, int, int], width: int | None) -> None:
+    assert rows_of(block) == width
 
 
 def test_a_wide_gang_is_half_as_many() -> None:
