@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 
 from emulator.analysis.shapes import Scalar, wrap
 from emulator.isa.lanes import Lanes, Value
@@ -71,8 +72,7 @@ class Emitter:
 
     def table(self, type: str, values: Sequence[int]) -> str:
         """The name of a constant array of integers."""
-        body = f"[{len(values)} x {type}] [" + ", ".join(f"{type} {value}" for value in values) + "]"
-        return self.constants.setdefault(body, f"@table{len(self.constants)}")
+        return self.constants.setdefault(_array(type, tuple(values)), f"@table{len(self.constants)}")
 
     def value(self, instruction: str, type: str, lanes: int = 0) -> Value:
         return Value(self.put(instruction), type, lanes)
@@ -161,3 +161,9 @@ class IrScalars:
         if isinstance(a, int):
             return a if signed else a & 0xFFFFFFFF
         return self.emitter.put(f"{'sext' if signed else 'zext'} i32 {a} to i64")
+
+
+@lru_cache(maxsize=1024)
+def _array(type: str, values: tuple[int, ...]) -> str:
+    """Accesses ask for few tables again and again."""
+    return f"[{len(values)} x {type}] [{', '.join(f'{type} {value}' for value in values)}]"

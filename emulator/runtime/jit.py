@@ -15,7 +15,11 @@ from emulator.runtime.support import SYMBOLS, support_ir
 
 # Sinking computations behind the accesses whose results they use, or into the arms of accesses, keeps all those
 # results alive at once: tiled kernels would spend their time spilling.
-_OPTIONS = ("-disable-machine-sink", "-instcombine-code-sinking=false")
+# Reducing strength in loops takes LLVM long and makes naive products a tenth slower; no code compares memory.
+_OPTIONS = (
+    *("-disable-machine-sink", "-instcombine-code-sinking=false"),
+    *("-disable-lsr", "-disable-mergeicmps"),
+)
 _names = itertools.count()
 LEVELS = {
     "x86-64-v2": ("sse4.2", "popcnt"),
