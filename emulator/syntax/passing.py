@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-_ENTRY = re.compile(r"\.entry[ \t]+([\w$%]+)[^{};/\"]*\{")
+_BODY = re.compile(r"\.(entry|section)[ \t]+([\w$%.]+)[^{};/\"]*\{")
 # What may hold a brace that is none.
 _HIDING = re.compile(r"//[^\n]*|\"[^\"\n]*\"|/\*|\\\\")
 
 
 def without_bodies(text: str, entries: Collection[str]) -> str:
-    """The text with other entries than these as mere declarations; lines keep their numbers.
+    """The text without sections, and with other entries than these as mere declarations; lines keep their numbers.
 
     A body in which a brace might not be one (in a string or a comment) stays.
     """
     pieces: list[str] = []
     kept = 0
-    while (match := _ENTRY.search(text, kept)) is not None:
+    while (match := _BODY.search(text, kept)) is not None:
         end = _end(text, match.end())
         before = text[kept : match.start()].rpartition("\n")[2]
-        if match[1] in entries or end is None or "//" in before or '"' in before:
+        section = match[1] == "section"
+        if (not section and match[2] in entries) or end is None or "//" in before or '"' in before:
             pieces.append(text[kept : match.end()])
             kept = match.end()
             continue
-        pieces += [text[kept : match.end() - 1], ";", "\n" * text.count("\n", match.end(), end)]
+        declared = match.start() if section else match.end() - 1
+        pieces += [text[kept:declared], ";", "\n" * text.count("\n", declared, end)]
         kept = end
     return "".join([*pieces, text[kept:]])
 

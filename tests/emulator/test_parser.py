@@ -231,6 +231,7 @@ def test_entries_that_are_not_wanted_are_passed_over() -> None:
         ("// .entry k() {\n.entry k() { ret; }\n", [], False),
         (".entry k(.param .u64 a) .maxntid 32, 1, 1 { // all of it\n { ret; } }\n", [], False),
         (".entry k() ; .entry l() { mov; }\n", [], False),
+        (".section .debug_info\n{\n.b32 x\n}\n.entry k() { ret; }\nx", ["expected a declaration before 'x'"], False),
     ],
 )
 def test_what_is_passed_over_is_plain_to_see(text: str, messages: list[str], read: bool) -> None:
