@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT))
 from protocol.arguments import Buffer  # noqa: E402
 from protocol.dtypes import read_number  # noqa: E402
 from protocol.events import EventRecord  # noqa: E402
-from protocol.launch import LaunchConfig, resolve_grid  # noqa: E402
+from protocol.launch import MAX_DEPTH, MAX_LAUNCHES, MAX_STEPS, LaunchConfig, resolve_grid  # noqa: E402
 from protocol.result import fold  # noqa: E402
 from protocol.run import SharePayload  # noqa: E402
 from store.examples import load_examples  # noqa: E402
@@ -106,6 +106,7 @@ def payloads() -> dict[str, Any]:
 
 def document() -> str:
     cases = {
+        "steps": {"launches": MAX_LAUNCHES, "steps": MAX_STEPS, "depth": MAX_DEPTH},
         "numbers": [[text, dtype, number_case(text, dtype)] for text in NUMBERS for dtype in DTYPES],
         "grids": [[shape, block, vector, grid_case(shape, block, vector)] for shape, block, vector in GRIDS],
         "streams": {name: stream_case(pairs) for name, pairs in STREAMS.items()},

@@ -129,9 +129,10 @@ def test_one_of_several_kernels_is_chosen(page: Page) -> None:
 def test_steps_of_a_document_are_listed_and_run_unchanged(page: Page) -> None:
     open_page(page, "/#example=heat")
     steps = launch(page).get_by_role("region", name="Steps")
-    expect(steps).to_contain_text("repeat 400 times")
-    expect(steps).to_contain_text("swap u and v")
-    expect(steps.get_by_role("button")).to_have_attribute("aria-pressed", "true")
+    expect(steps.get_by_label("Rounds of step 1")).to_have_value("400")
+    expect(steps.get_by_label("First buffer of step 1.2")).to_have_value("u")
+    expect(steps.get_by_label("Second buffer of step 1.2")).to_have_value("v")
+    expect(steps.get_by_role("button", name="launch diffuse", exact=True)).to_have_attribute("aria-pressed", "true")
     with page.expect_request("**/api/runs") as sent:
         run(page)
     examples = page.request.get("/api/examples").json()

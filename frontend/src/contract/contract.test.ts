@@ -5,6 +5,7 @@ import { build } from '../document/build';
 import { loadPayload } from '../document/load';
 import { readNumber } from '../document/numbers';
 import { coverGrid } from '../document/shape';
+import { MAX_DEPTH, MAX_LAUNCHES, MAX_STEPS } from '../document/step-limits';
 import { fold } from '../run/fold';
 import cases from './cases.json';
 
@@ -14,6 +15,10 @@ test.each(cases.numbers as [string, DType, boolean][])('%j as %s is a number: %j
 
 test.each(cases.grids as [number[], number[], number, number[]][])('a grid over %j with blocks of %j and vectors of %i is %j', (shape, block, components, grid) => {
   expect(coverGrid(shape, [...block, 1, 1].slice(0, 3), components)).toEqual(grid);
+});
+
+test('steps have the limits of the protocol', () => {
+  expect({ launches: MAX_LAUNCHES, steps: MAX_STEPS, depth: MAX_DEPTH }).toEqual(cases.steps);
 });
 
 test.each(Object.entries(cases.streams))('fold: %s', (_, { records, result }) => {

@@ -19,6 +19,8 @@ import { coverComponents, entryOf } from './entries';
 import { referenced } from './load';
 import { guessNumber, type Read, readExtent, readFloat, readNumber, wholeNumber } from './numbers';
 import { checkBytes, elements, readShape } from './shape';
+import { integer } from '../views/format';
+import { countLaunches, MAX_LAUNCHES } from './step-limits';
 
 export interface Built {
   request: RunRequest;
@@ -194,11 +196,34 @@ function buildLaunch(launch: LaunchDraft, entries: readonly Entry[], path: strin
   };
 }
 
-function buildStep(step: StepDraft, entries: readonly Entry[], path: string, faults: Faults): Step {
+function buildStep(step: StepDraft, draft: Draft, entries: readonly Entry[], path: string, faults: Faults): Step {
   if (step.kind === 'launch') return buildLaunch(step, entries, path, faults);
-  if (step.kind !== 'repeat') return { ...step };
-  const steps = step.steps.map((inner, index) => buildStep(inner, entries, `${path}.steps.${index}`, faults));
-  return { kind: 'repeat', count: step.count, steps };
+  if (step.kind === 'fill') return { ...step, value: faults.take(`${path}.value`, fillValue(step.value, draft, step.buffer), 0) };
+  if (step.kind === 'swap') {
+    if (step.first === step.second) faults.say(`${path}.second`, 'Choose two different buffers.');
+    return { ...step };
+  }
+  const steps = step.steps.map((inner, index) => buildStep(inner, draft, entries, `${path}.steps.${index}`, faults));
+  // A draft of an older page has a number.
+  const count = faults.take(`${path}.count`, readExtent(String(step.count), 'The number of rounds', 1), 1);
+  if (count > MAX_LAUNCHES) faults.say(`${path}.count`, `A repeat has at most ${integer(MAX_LAUNCHES)} rounds.`);
+  return { kind: 'repeat', count, steps };
+}
+
+/** A value that came with the document is sent as it came. */
+function fillValue(value: NumberLike, { buffers }: Draft, name: string): Read<NumberLike> {
+  if (typeof value !== 'string') return { ok: true, value };
+  const buffer = buffers.find((candidate) => candidate.name === name);
+  return buffer ? readNumber(value, buffer.dtype) : guessNumber(value);
+}
+
+/** Launches beyond what a run may have are told at the repeat that has most of them. */
+function checkLaunches(steps: readonly StepDraft[], faults: Faults): void {
+  const total = countLaunches(steps);
+  if (total <= MAX_LAUNCHES) return;
+  const each = steps.map((step) => countLaunches([step]));
+  const most = each.indexOf(Math.max(...each));
+  faults.say(`steps.${most}.count`, `The steps amount to ${integer(total)} launches; a run has at most ${integer(MAX_LAUNCHES)}.`);
 }
 
 /** Of the first repeat that has one, at the top: the others' are kept for when they are chosen. */
@@ -265,12 +290,13 @@ export function build(draft: Draft, entries: readonly Entry[] = []): Built {
     options: buildOptions(draft, faults),
     architecture: draft.architecture,
     buffers: sent.map((buffer, index) => buildBuffer(buffer, `buffers.${index}`, faults)),
-    steps: draft.steps.map((step, index) => buildStep(step, entries, `steps.${index}`, faults)),
+    steps: draft.steps.map((step, index) => buildStep(step, draft, entries, `steps.${index}`, faults)),
     checks: buildChecks(draft, names, faults),
     device: draft.device,
     instruments: draft.instruments,
     ...buildFilm(draft.steps, faults),
   };
+  checkLaunches(draft.steps, faults);
   return {
     request,
     views: Object.fromEntries(sent.filter((buffer) => !plainView(buffer)).map((buffer) => [buffer.name, { ...buffer.view }])),

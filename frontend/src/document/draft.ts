@@ -63,7 +63,8 @@ export interface LaunchDraft {
 
 export interface RepeatDraft {
   kind: 'repeat';
-  count: number;
+  /** As typed. */
+  count: string;
   steps: StepDraft[];
   /** The film of the run, where it is of this repeat; `every` as typed. */
   film?: { buffer: string; every: string } | null;

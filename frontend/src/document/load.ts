@@ -43,7 +43,7 @@ function loadArgument(argument: Argument): ArgumentDraft {
 function loadStep(step: Step): StepDraft {
   switch (step.kind) {
     case 'repeat':
-      return { kind: 'repeat', count: step.count, steps: step.steps.map(loadStep) };
+      return { kind: 'repeat', count: String(step.count), steps: step.steps.map(loadStep) };
     case 'swap':
     case 'fill':
       return { ...step };

@@ -1,6 +1,6 @@
 /** Fits a launch's arguments to its kernel's parameters; what was typed survives by name. */
 import type { DType, Entry, Parameter } from '../api/types';
-import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey } from './draft';
+import { type ArgumentDraft, type BufferDraft, type Draft, type LaunchDraft, newView, nextKey, walkSteps } from './draft';
 import { blankArgument } from './load';
 import { guessed } from './python-parameters';
 import { elements, readShape } from './shape';
@@ -92,6 +92,12 @@ function adapt(argument: ArgumentDraft, parameter: Parameter, buffers: readonly 
 
 const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
 
+/** Whether another step can write the buffer, so that a pointer to const does not make it an input: an own launch, or a swap. */
+const shared = (draft: Draft, launch: LaunchDraft, name: string): boolean =>
+  [...walkSteps(draft.steps)].some(([, step]) =>
+    step.kind === 'swap' ? step.first === name || step.second === name : step.kind === 'launch' && step !== launch && step.arguments.some(({ buffer }) => buffer === name),
+  );
+
 /** Changes `launch` and `draft.buffers` in place; true where anything changed. */
 export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): boolean {
   // A kernel that is compiled for its arguments fits whatever they are; until then it says their names alone.
@@ -133,7 +139,7 @@ export function reconcile(draft: Draft, launch: LaunchDraft, entry: Entry): bool
     }
     if (fitting) buffer.dtypeFollows = false;
     const dtype = parameter.dtype ?? buffer.dtype;
-    const role = parameter.const ? 'in' : 'inout';
+    const role = !parameter.const ? 'inout' : shared(draft, launch, buffer.name) ? buffer.role : 'in';
     buffer.dtypeFollows ??= buffer.dtype === parameter.dtype;
     buffer.roleFollows ??= buffer.role === role;
     if (buffer.dtypeFollows && buffer.dtype !== dtype) [buffer.dtype, changed] = [dtype, true];
