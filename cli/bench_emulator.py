@@ -81,7 +81,7 @@ def measure(
             for case in CASES:
                 if not only or case.name in only:
                     kernels[case.name] = _measure(local, case, rounds, library, simulates).as_json()
-            latency = {} if only else bench_latency.measure(local, rounds)
+            latency = {} if only else bench_latency.measure(local, max(2, rounds // 2))
         speed = _memcpy(rounds)
         return {"processors": names, "memcpy_gigabytes_per_second": speed, "kernels": kernels, "latency": latency}
 
