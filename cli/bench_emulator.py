@@ -73,14 +73,16 @@ def measure(
         except baseline.NoCompiler as error:
             report(f"without C++: {error}")
             library = None
-        simulates = find_spec("numba") is not None
-        if not simulates:
+        chosen = [case for case in CASES if not only or case.name in only]
+        simulated: dict[str, float] = {}
+        if find_spec("numba") is None:
             report("without Numba's simulator: numba is not installed")
+        else:
+            simulated = _simulated([case.name for case in chosen])
         kernels = {}
         with opened() as local:
-            for case in CASES:
-                if not only or case.name in only:
-                    kernels[case.name] = _measure(local, case, rounds, library, simulates).as_json()
+            for case in chosen:
+                kernels[case.name] = _measure(local, case, rounds, library, simulated.get(case.name)).as_json()
             latency = {} if only else bench_latency.measure(local, max(2, rounds // 2))
         speed = _memcpy(rounds)
         return {"processors": names, "memcpy_gigabytes_per_second": speed, "kernels": kernels, "latency": latency}
@@ -99,7 +101,7 @@ def _pinned(count: int) -> Iterator[list[int]]:
         os.sched_setaffinity(0, before)
 
 
-def _measure(local: Local, case: Case, rounds: int, library: Any, simulates: bool) -> Measured:
+def _measure(local: Local, case: Case, rounds: int, library: Any, simulated: float | None) -> Measured:
     inputs = case.inputs()
     digests = {name: local.stores.blobs.put(_npy(array)) for name, array in inputs.items()}
     expected = case.compute(**inputs)
@@ -124,7 +126,7 @@ def _measure(local: Local, case: Case, rounds: int, library: Any, simulates: boo
         percentile(runs, 0.5),
         _jit(local, case, inputs),
         percentile(plain, 0.5) if plain else None,
-        _simulated(case.name) if simulates else None,
+        simulated,
         min(_timed(functools.partial(case.compute, **inputs)) for _ in range(min(rounds, 3))),
         counted["thread_instructions"],
     )
@@ -201,19 +203,18 @@ def _npy(array: Array) -> bytes:
     return file.getvalue()
 
 
-def _simulated(name: str) -> float | None:
-    """Seconds of the whole case in Numba's simulator, scaled from a size that finishes; None where it cannot run."""
-    if name in UNSIMULATED:
-        return None
+def _simulated(names: Sequence[str]) -> dict[str, float]:
+    """Seconds of whole cases in Numba's simulator, scaled from a size that finishes; without those it cannot run."""
+    able = [name for name in names if name not in UNSIMULATED]
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "benchmarks.emulator.simulated", name],
+        [sys.executable, "-P", "-m", "benchmarks.emulator.simulated", *able],
         env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": str(FOLDER.parents[1])},
         capture_output=True, text=True, timeout=_SIMULATOR_SECONDS, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise Refused(f"{name}: the simulator failed: {done.stderr.strip().splitlines()[-1]}", code=1)
-    said = json.loads(done.stdout)
-    return float(said["seconds"]) / float(said["share"])
+        raise Refused(f"the simulator failed: {done.stderr.strip().splitlines()[-1]}", code=1)
+    seconds: dict[str, float] = json.loads(done.stdout)
+    return seconds
 
 
 def _timed(work: Callable[[], object]) -> float:

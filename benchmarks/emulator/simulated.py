@@ -1,7 +1,8 @@
-"""The kernels in Python for Numba's simulator, small: `python -m benchmarks.emulator.simulated NAME`.
+"""The kernels in Python for Numba's simulator, small: `python -m benchmarks.emulator.simulated NAME…`
 
-Needs NUMBA_ENABLE_CUDASIM=1. Prints the seconds of a launch of that size, as JSON, with the share of the full
-case's work that it does. The simulator lacks shuffles and tensor cores: kernels that need them are not here.
+Needs NUMBA_ENABLE_CUDASIM=1. Prints the seconds that each full case would take, as JSON: those of a launch of the
+small size, divided by the share of the full case's work that it does. The simulator lacks shuffles and tensor cores:
+kernels that need them are not here.
 """
 
 # Kernels are untyped: Numba types them.
@@ -223,12 +224,15 @@ LAUNCHES: dict[str, Callable[[], Launch]] = {
 }  # fmt: skip
 
 
-def main(name: str) -> None:
-    kernel, grid, block, arguments, share = LAUNCHES[name]()
-    begin = time.perf_counter()
-    kernel[grid, block](*arguments)
-    print(json.dumps({"seconds": time.perf_counter() - begin, "share": share}))
+def main(names: list[str]) -> None:
+    seconds = {}
+    for name in names:
+        kernel, grid, block, arguments, share = LAUNCHES[name]()
+        begin = time.perf_counter()
+        kernel[grid, block](*arguments)
+        seconds[name] = (time.perf_counter() - begin) / share
+    print(json.dumps(seconds))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])
