@@ -13,6 +13,7 @@ from emulator.analysis.gang import Gang
 from emulator.analysis.liveness import Liveness
 from emulator.analysis.operands import uses
 from emulator.analysis.progress import is_active
+from emulator.analysis.together import meeting_blocks
 from emulator.analysis.width import ONE_WARP
 from emulator.instruments.instrument import Instrument
 from emulator.isa.builder import FLOATS
@@ -36,7 +37,12 @@ class ChainedKernel(KernelLowering):
     def _make_control(self) -> Control:
         ends = (self.graph.blocks[block].terminator for block in self.graph.order)
         self._waits = any(last is not None and is_mbarrier_wait(last) for last in ends)
-        return ChainControl(self.emitter, self.graph, self.classes.waiting)
+        classes, sizes = self.classes, set(self.gang.sizes)
+        together: frozenset[int] = frozenset()
+        if len(sizes) == 1:
+            together = meeting_blocks(self.graph, classes.divergent, classes.waiting)
+        self._known = dict.fromkeys(together, _first_lanes(min(sizes), self.gang.width))
+        return ChainControl(self.emitter, self.graph, classes.waiting, self._known)
 
     def frame_bytes(self) -> int:
         return self.barriers.frame_bytes
@@ -57,7 +63,8 @@ class ChainedKernel(KernelLowering):
         names = self.liveness.live_in[target] | named
         self.registers.flush(self.liveness.live_out[block.id] | named, self.classes.blend[block.id], mask.vector)
         saved: list[Slot] = [slot for name in sorted(names) for _, slot in self.registers.slots(name)]
-        kept = [*saved, ("%M", f"i{self.gang.width}")]
+        known = self._known.get(target)
+        kept = saved if known else [*saved, ("%M", f"i{self.gang.width}")]
         if self.whole:
             self.barriers.suspend(kept, "br label %next.gang")
         else:
@@ -66,7 +73,7 @@ class ChainedKernel(KernelLowering):
             self.emitter.emit(f"store i{self.gang.width} {mask.word}, ptr {field}")
             self.barriers.suspend(kept)
         self.registers.begin_block()
-        word = self.emitter.put(f"load i{self.gang.width}, ptr %M")
+        word = known or self.emitter.put(f"load i{self.gang.width}, ptr %M")
         if "red" in last.modifiers:
             result = last.operands[0]
             assert isinstance(result, RegisterOperand)
@@ -207,8 +214,8 @@ class ChainedKernel(KernelLowering):
     def _initial_mask(self) -> list[str]:
         width, sizes = self.gang.width, self.gang.sizes
         if len(set(sizes)) == 1:
-            return [f"  store i{width} {_signed((1 << sizes[0]) - 1, width)}, ptr %M"]
-        masks = self.emitter.table(f"i{width}", [_signed((1 << size) - 1, width) for size in sizes])
+            return [f"  store i{width} {_first_lanes(sizes[0], width)}, ptr %M"]
+        masks = self.emitter.table(f"i{width}", [int(_first_lanes(size, width)) for size in sizes])
         return [
             f"  %initial.p = getelementptr i{width}, ptr {masks}, i32 %w",
             f"  %initial = load i{width}, ptr %initial.p",
@@ -216,8 +223,9 @@ class ChainedKernel(KernelLowering):
         ]
 
 
-def _signed(mask: int, width: int) -> int:
-    return mask - (1 << width) if mask >> (width - 1) else mask
+def _first_lanes(count: int, width: int) -> str:
+    """The mask of so many lanes, as a signed number."""
+    return str((1 << count) - 1 if count < width else -1)
 
 
 def _zero(type: str) -> str:

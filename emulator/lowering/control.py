@@ -8,7 +8,7 @@ what it writes only where a waiting lane may still read the old value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from emulator.analysis.cfg import Block, Graph
@@ -39,17 +39,19 @@ class Control(Protocol):
 
 
 class ChainControl:
-    def __init__(self, emitter: Emitter, graph: Graph, waiting: Waiting) -> None:
+    def __init__(self, emitter: Emitter, graph: Graph, waiting: Waiting, known: Mapping[int, str]) -> None:
+        """`known`: masks of blocks that are the same whenever the block is entered."""
         self.emitter = emitter
         self.graph = graph
         self.waiting = waiting
+        self.known = known
         self.word = f"i{emitter.width}"
         self.parked: set[int] = set()
 
     def enter(self, block: int) -> str:
         """Starts a block of the graph; returns its mask."""
         self.emitter.place(f"B{block}")
-        return self.emitter.put(f"load {self.word}, ptr %M")
+        return self.known.get(block) or self.emitter.put(f"load {self.word}, ptr %M")
 
     # Moves.
 

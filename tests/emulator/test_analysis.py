@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from emulator.analysis import shapes
-from emulator.analysis.cfg import loop_aware_order
+from emulator.analysis.cfg import Block, Graph, loop_aware_order
 from emulator.analysis.gang import Gang
 from emulator.analysis.shapes import AbstractScalars, Shape, affine, uniform, wrap
+from emulator.analysis.together import meeting_blocks
+from emulator.analysis.waiting import analyse_waiting
+from emulator.syntax.nodes import Guard, Instruction
 
 SCALARS = AbstractScalars()
 GRAPHS = st.integers(1, 12).flatmap(
@@ -50,6 +54,54 @@ def test_loops_are_contiguous_and_exits_follow() -> None:
 
 def test_two_entries_are_irreducible() -> None:
     assert loop_aware_order([[1, 2], [2], [1, 3], []], 0)[1]
+
+
+def graph_of(successors: list[list[int]], leaves: set[int]) -> Graph:
+    """Blocks in `leaves` may end a thread where they have a successor."""
+    order, irreducible = loop_aware_order(successors, 0)
+    if irreducible:
+        reject()
+    ret = Instruction("ret", (), (), 1)
+    blocks = [Block(number, successors=targets) for number, targets in enumerate(successors)]
+    for block in blocks:
+        if not block.successors:
+            block.terminator = ret
+        elif block.id in leaves and len(block.successors) == 1:
+            block.terminator = replace(ret, guard=Guard("%p1", False))
+    return Graph(blocks, order, {block: index for index, block in enumerate(order)}, irreducible)
+
+
+@settings(max_examples=300, deadline=None)
+@given(GRAPHS, st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)), st.randoms(use_true_random=False))
+def test_all_lanes_are_in_a_block_that_they_enter_together(
+    successors: list[list[int]], parting: set[int], leaves: set[int], chance: Random
+) -> None:
+    """Lanes take random ways, the earliest block that has some goes first."""
+    graph = graph_of(successors, leaves)
+    leaving = {n for n in leaves if n < len(successors) and len(successors[n]) == 1}
+    divergent = {n for n in graph.order if n in parting and (len(successors[n]) > 1 or n in leaving)}
+    together = meeting_blocks(graph, divergent, analyse_waiting(graph, divergent))
+    assert 0 in together or divergent
+    lanes: list[int | None] = [0] * 3
+    for _ in range(60):
+        here = min((n for n in lanes if n is not None), key=graph.position.__getitem__, default=None)
+        if here is None:
+            return
+        assert here not in together or lanes == [here] * 3
+        ways: list[int | None] = [*successors[here], *([None] if here in leaving or not successors[here] else [])]
+        shared = chance.choice(ways)
+        moved = [chance.choice(ways) if here in divergent else shared for _ in lanes]
+        lanes = [way if lane == here else lane for lane, way in zip(lanes, moved, strict=True)]
+
+
+def test_lanes_that_part_meet_behind_the_branch_and_not_behind_an_end() -> None:
+    # 0 → 1 | 2; 1 → 2; 2 → 3 | 4; 3 → 4; 4 is the exit
+    graph = graph_of([[1, 2], [2], [3, 4], [4], []], set())
+    assert meeting_blocks(graph, {0}, analyse_waiting(graph, {0})) == {0, 2, 3, 4}
+    # 0 → 1 | 3; 1 → 1 | 2; 2 → 3; 3 is the exit
+    graph = graph_of([[1, 3], [1, 2], [3], []], set())
+    assert meeting_blocks(graph, {0}, analyse_waiting(graph, {0})) == {0, 3}
+    assert meeting_blocks(graph, {1}, analyse_waiting(graph, {1})) == {0, 2, 3}
 
 
 def lanes_of(shape: Shape) -> list[int]:
