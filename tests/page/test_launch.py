@@ -43,6 +43,15 @@ def test_values_survive_a_changed_signature(page: Page) -> None:
     expect(field(page, "a shape")).to_have_value("12 × 3")
 
 
+def test_a_buffer_of_an_older_source_cannot_be_pointed_to(page: Page) -> None:
+    open_page(page)
+    write(page, "__global__ void k(float *a, float *b, float *gone) { a[0] = b[0] + gone[0]; }")
+    choices = field(page, "a points to").locator("option")
+    expect(choices).to_have_text(["→ a", "→ b", "→ gone", "null pointer"])
+    write(page, "__global__ void k(float *a, float *b) { a[0] = b[0]; }")
+    expect(choices).to_have_text(["→ a", "→ b", "null pointer"])
+
+
 def test_the_warp_strip_follows_the_block(page: Page) -> None:
     open_page(page)
     strip = launch(page).get_by_role("img", name="warp slots")
@@ -318,7 +327,9 @@ def test_a_kernel_template_is_told_by_its_own_name(page: Page) -> None:
     open_page(page)
     write(page, "template <typename T, int TILE>\n__global__ void gemm(T *c) { c[threadIdx.x] = TILE; }")
     expect(launch(page)).to_contain_text("such as gemm<float, 16>")
-    field(page, "Kernel to launch, or a template instantiation").fill("gemm<float, 16>")
+    launch(page).get_by_role("button", name="Use gemm<float, 16>").click()
+    expect(field(page, "Kernel to launch, or a template instantiation")).to_have_value("gemm<float, 16>")
+    expect(field(page, "c element type")).to_have_value("float32")
     run(page)
     expect(verdict(page)).to_contain_text("Finished")
 

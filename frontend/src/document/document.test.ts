@@ -6,7 +6,7 @@ import { columnOffset, wordEnd } from './columns';
 import type { Draft, LaunchDraft } from './draft';
 import { callName, entryOf, hasTemplate, kernelsGone, successor } from './entries';
 import { fieldWords } from './field-words';
-import { loadPayload } from './load';
+import { loadPayload, offered } from './load';
 import { readExtent, readNumber } from './numbers';
 import { faultAt, report, stillStands } from './problems';
 import { reconcile } from './reconcile';
@@ -120,6 +120,21 @@ test('a new pointer gets a buffer of its type, read where it is const', () => {
   const { request, problems } = build(draft);
   expect(problems).toEqual([]);
   expect(request.buffers?.[1]).toMatchObject({ name: 'w', dtype: 'int32', role: 'in', shape: [8] });
+});
+
+test('buffers of parameters that are gone cannot be chosen, and come back with them', () => {
+  const { draft, launch } = opened();
+  const both = entry('k', parameter('a', 'float *'), parameter('w', 'float *'));
+  reconcile(draft, launch, both);
+  expect(offered(draft)).toEqual(['a', 'w']);
+  reconcile(draft, launch, entry('k', parameter('a', 'float *')));
+  expect(offered(draft)).toEqual(['a']);
+  draft.steps.push({ kind: 'fill', buffer: 'w', value: 0 });
+  expect(offered(draft)).toEqual(['a', 'w']);
+  draft.steps.pop();
+  reconcile(draft, launch, both);
+  launch.arguments[1]!.buffer = 'a';
+  expect(offered(draft)).toEqual(['a', 'w']);
 });
 
 test('a loaded buffer follows the type of its parameter where it agreed with it before', () => {

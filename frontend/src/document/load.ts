@@ -5,6 +5,7 @@ import {
   type BufferDraft,
   type Draft,
   type LaunchDraft,
+  launches,
   newReference,
   newView,
   nextKey,
@@ -90,6 +91,16 @@ export function referenced(draft: Pick<Draft, 'steps' | 'checks'>): Set<string> 
     }
   }
   return names;
+}
+
+/** Names of the buffers to choose from: those of a parameter that the source no longer has are left out. */
+export function offered(draft: Draft): string[] {
+  const names = referenced(draft);
+  for (const [, { arguments: list }] of launches(draft.steps)) {
+    // Its own buffer stays in reach while a pointer leads elsewhere.
+    for (const { kind, parameter } of list) if (kind === 'buffer' || kind === 'null') names.add(parameter);
+  }
+  return draft.buffers.filter(({ name, kept }) => kept || names.has(name)).map(({ name }) => name);
 }
 
 /** The first NumPy reference is edited on the page; every other check stays as it came. */

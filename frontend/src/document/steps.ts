@@ -1,6 +1,7 @@
 /** Edits of a document's steps: each takes the list as it is and gives a new one, with the path of what it made. */
 import type { Draft, LaunchDraft, RepeatDraft, StepDraft } from './draft';
 import { walkSteps } from './draft';
+import { offered } from './load';
 import { MAX_DEPTH, MAX_STEPS, nested, stepName } from './step-limits';
 
 export interface Edited {
@@ -152,7 +153,9 @@ export function launchLike(from: LaunchDraft, entry: string): LaunchDraft {
 }
 
 /** Two buffers alike in element type and shape, those that the launch uses first; null where there are none. */
-export function likeBuffers({ buffers }: Pick<Draft, 'buffers'>, launch: LaunchDraft | null): [string, string] | null {
+export function likeBuffers(draft: Draft, launch: LaunchDraft | null): [string, string] | null {
+  const names = new Set(offered(draft));
+  const buffers = draft.buffers.filter(({ name }) => names.has(name));
   const used = new Set(launch?.arguments.filter(({ kind }) => kind === 'buffer').map(({ buffer }) => buffer));
   const ordered = [...buffers].sort((one, two) => Number(used.has(two.name)) - Number(used.has(one.name)));
   for (const [index, first] of ordered.entries()) {

@@ -3,6 +3,7 @@ import { tick } from 'svelte';
 import type { LaunchDraft, StepDraft } from '../document/draft';
 import { launches, walkSteps } from '../document/draft';
 import { callName } from '../document/entries';
+import { offered } from '../document/load';
 import { crowded, duplicate, type Edited, launchLike, likeBuffers, move, needed, putAfter, putAt, removal, removeAt, repeated, stepAt, tooDeep } from '../document/steps';
 import { stepName } from '../document/step-limits';
 import { workspace } from '../state/workspace.svelte';
@@ -69,7 +70,7 @@ class StepsEdit {
   }
 
   fill(): void {
-    const buffer = workspace.launch?.arguments.find(({ kind }) => kind === 'buffer')?.buffer ?? workspace.draft.buffers[0]?.name;
+    const buffer = workspace.launch?.arguments.find(({ kind }) => kind === 'buffer')?.buffer ?? offered(workspace.draft)[0];
     if (this.refused(buffer ? crowded(workspace.draft.steps, this.here) : 'There is no buffer to fill.')) return;
     this.apply(putAfter(workspace.draft.steps, this.here, { kind: 'fill', buffer: buffer!, value: '0' }), 'field');
   }
