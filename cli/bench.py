@@ -50,7 +50,9 @@ def emulator(
     kernels: Annotated[list[str] | None, typer.Argument(help="Kernels to measure; all where none is named.")] = None,
     rounds: Rounds = 5,
     processors: Annotated[int, typer.Option(help="Processors to run blocks on.", min=1, max=64)] = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="One round of everything, within a minute.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One round of everything and no counting, within a minute.")
+    ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
 ) -> None:
     """Kernels on the emulator beside C++ (g++ -O3, one thread), NumPy and Numba's simulator; and its latencies."""

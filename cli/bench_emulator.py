@@ -46,7 +46,8 @@ class Measured:
     cpp: float | None
     simulator: float | None
     numpy: float
-    thread_instructions: int
+    thread_instructions: int | None
+    """None where they were not counted, in one round."""
 
     def as_json(self) -> dict[str, float | None]:
         return {
@@ -56,7 +57,9 @@ class Measured:
             "jit_ms": self.jit * 1000,
             "run_ms": self.emulator * 1000,
             "cpp_ms": self.cpp * 1000 if self.cpp else None,
-            "thread_instructions_per_second": self.thread_instructions / self.emulator,
+            "thread_instructions_per_second": (
+                self.thread_instructions / self.emulator if self.thread_instructions else None
+            ),
         }
 
 
@@ -80,10 +83,13 @@ def measure(
         else:
             simulated = _simulated([case.name for case in chosen])
         kernels = {}
+        # A text that was never seen, so that the first run of each kernel makes its code.
+        source = f"{(FOLDER / 'kernels.cu').read_text(encoding='utf-8')}// {time.time_ns()}\n"
         with opened() as local:
             for case in chosen:
-                kernels[case.name] = _measure(local, case, rounds, library, simulated.get(case.name)).as_json()
-            latency = {} if only else bench_latency.measure(local, max(2, rounds // 2))
+                measured = _measure(local, case, source, rounds, library, simulated.get(case.name))
+                kernels[case.name] = measured.as_json()
+            latency = {} if only else bench_latency.measure(local, max(1, rounds // 2))
         speed = _memcpy(rounds)
         return {"processors": names, "memcpy_gigabytes_per_second": speed, "kernels": kernels, "latency": latency}
 
@@ -101,13 +107,18 @@ def _pinned(count: int) -> Iterator[list[int]]:
         os.sched_setaffinity(0, before)
 
 
-def _measure(local: Local, case: Case, rounds: int, library: Any, simulated: float | None) -> Measured:
+def _measure(local: Local, case: Case, source: str, rounds: int, library: Any, simulated: float | None) -> Measured:
     inputs = case.inputs()
     digests = {name: local.stores.blobs.put(_npy(array)) for name, array in inputs.items()}
+    begin = time.perf_counter()
     expected = case.compute(**inputs)
-    result = _run(local, _request(case, inputs, digests, 1))
+    computed = [time.perf_counter() - begin]
+    result = _run(local, _request(case, source, inputs, digests, 1))
     _compare(case, "the emulator", _output(local, case, result, expected), expected)
-    counted = _run(local, _request(case, inputs, digests, 1, counted=True)).counters[0].counters
+    instructions = None
+    if rounds > 1:
+        counted = _run(local, _request(case, source, inputs, digests, 1, counted=True)).counters[0].counters
+        instructions = counted["thread_instructions"]
     runs, plain, scalars = [], [], list(case.scalars.values())
     if library is not None:
         buffers = _buffers(case, inputs)
@@ -115,7 +126,9 @@ def _measure(local: Local, case: Case, rounds: int, library: Any, simulated: flo
         _compare(case, "C++", buffers[case.output], expected)
     for _ in range(rounds):
         timed = [
-            item.seconds for item in _run(local, _request(case, inputs, digests, 3)).timings if item.stage == "run"
+            item.seconds
+            for item in _run(local, _request(case, source, inputs, digests, 3)).timings
+            if item.stage == "run"
         ]
         runs += timed[1:]
         if library is not None:
@@ -124,16 +137,16 @@ def _measure(local: Local, case: Case, rounds: int, library: Any, simulated: flo
     local.forget()
     return Measured(
         percentile(runs, 0.5),
-        _jit(local, case, inputs),
+        timed_total(result.timings, "jit"),
         percentile(plain, 0.5) if plain else None,
         simulated,
-        min(_timed(functools.partial(case.compute, **inputs)) for _ in range(min(rounds, 3))),
-        counted["thread_instructions"],
+        min(computed + [_timed(functools.partial(case.compute, **inputs)) for _ in range(min(rounds, 3) - 1)]),
+        instructions,
     )
 
 
 def _request(
-    case: Case, inputs: dict[str, Array], digests: dict[str, str], launches: int, counted: bool = False, salt: str = ""
+    case: Case, source: str, inputs: dict[str, Array], digests: dict[str, str], launches: int, counted: bool = False
 ) -> RunRequest:
     buffers = [
         {
@@ -151,7 +164,6 @@ def _request(
             *({"kind": "buffer", "name": buffer["name"], "buffer": buffer["name"]} for buffer in buffers),
         ],
     }  # fmt: skip
-    source = (FOLDER / "kernels.cu").read_text(encoding="utf-8") + salt
     body = {
         "source": {"text": source}, "buffers": buffers, "steps": [step] * launches, "device": "emulator",
         "instruments": ["counters"] if counted else [],
@@ -166,14 +178,6 @@ def _run(local: Local, request: RunRequest) -> RunResult:
     if ended.verdict != "ok":
         raise Refused(f"{request.steps[0].entry} ended with {ended.verdict}: {ended.message}", code=1)  # type: ignore[union-attr]
     return result
-
-
-def _jit(local: Local, case: Case, inputs: dict[str, Array]) -> float:
-    """Seconds from PTX to code that is ready, without the cache: a source that was never seen."""
-    digests = {name: local.stores.blobs.put(_npy(array)) for name, array in inputs.items()}
-    result = _run(local, _request(case, inputs, digests, 1, salt=f"// {time.time_ns()}\n"))
-    local.forget()
-    return timed_total(result.timings, "jit")
 
 
 def _output(local: Local, case: Case, result: RunResult, like: Array) -> Array:
@@ -241,7 +245,8 @@ def table(results: dict[str, Any]) -> list[tuple[str, ...]]:
         was = before.get(name, {}).get("time_ratio_to_cpp")
         simulated = (_time(run / of_simulator), f"1/{1 / of_simulator:,.0f}") if of_simulator else ("–", "–")
         cpp = _time(run / of_cpp) if of_cpp else "–"
-        speed = f"{got['thread_instructions_per_second'] / 1e9:.1f}"
+        instructions = got["thread_instructions_per_second"]
+        speed = f"{instructions / 1e9:.1f}" if instructions else "–"
         times = (_time(run), _time(got["jit_ms"] / 1000), cpp, _ratio(of_cpp))
         rows.append((name, *times, *simulated, _time(run / of_numpy), _ratio(of_numpy), speed, _ratio(was)))
     return rows

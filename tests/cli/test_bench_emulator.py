@@ -32,7 +32,7 @@ def test_the_committed_run_has_every_kernel():
 
 def test_a_measurement_names_its_times_and_ratios():
     said: list[str] = []
-    results = measure(1, 1, ["matmul_tiled_32"], said.append)
+    results = measure(2, 1, ["matmul_tiled_32"], said.append)
     got = results["kernels"]["matmul_tiled_32"]
     assert got["run_ms"] > 0 and got["jit_ms"] > 0 and got["thread_instructions_per_second"] > 0
     assert (got["time_ratio_to_cpp"] is None) == any("without C++" in line for line in said)
@@ -42,7 +42,7 @@ def test_a_measurement_names_its_times_and_ratios():
 
 def test_an_unknown_kernel_is_named():
     with pytest.raises(Refused, match="no such kernel: sax; there are saxpy"):
-        measure(1, 1, ["sax"])
+        measure(2, 1, ["sax"])
 
 
 def test_latencies_are_shown_with_their_bars():
