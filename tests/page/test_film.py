@@ -41,9 +41,11 @@ def told(page: Page) -> Locator:
 
 
 def colours(page: Page) -> list[int]:
-    """Of the picture's middle row, its red component."""
-    script = """canvas => {
-      const at = canvas.getContext('2d').getImageData(0, canvas.height / 2, canvas.width, 1).data;
+    """Of the picture's middle row, its red component, once the first frame is painted: until then nothing is opaque."""
+    script = """async canvas => {
+      const row = () => canvas.getContext('2d').getImageData(0, canvas.height / 2, canvas.width, 1).data;
+      for (let tries = 0; tries < 300 && !row()[3]; tries++) await new Promise(requestAnimationFrame);
+      const at = row();
       return Array.from({length: at.length / 4}, (_, x) => at[4 * x]);
     }"""
     found: list[int] = film(page).locator(".box canvas").evaluate(script)

@@ -1,1 +1,0 @@
-import{t as e}from"./highlight-DFUS02X5.js";var t=()=>e;export{t as mode};
