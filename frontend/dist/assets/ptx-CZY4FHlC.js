@@ -1,0 +1,1 @@
+import{t as e}from"./highlight-DiPlnFEm.js";var t=()=>e;export{t as mode};
