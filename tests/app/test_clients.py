@@ -1,6 +1,7 @@
 """Who asks: sessions in cookies, many of them behind one address, and what one address may do without any."""
 
 import re
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -31,7 +32,7 @@ def visitor(served: Served) -> httpx.Client:
 
 
 def test_a_session_begins_with_the_page_and_stays(served: Served) -> None:
-    with visitor(served) as browser:
+    with closing(visitor(served)) as browser:
         first = browser.cookies[COOKIE]
         answer = browser.get("/")
         assert "set-cookie" not in answer.headers
@@ -65,7 +66,7 @@ def test_a_forged_session_is_none(served: Served, forged: str) -> None:
 def test_sessions_behind_one_address_have_each_their_share(served: Served, limited: Any) -> None:
     limited(runs_per_second=0.01, runs_burst=1)
     for _ in range(3):
-        with visitor(served) as browser:
+        with closing(visitor(served)) as browser:
             assert browser.post("/api/runs", json=run_body()).status_code == 202
             assert problem(browser.post("/api/runs", json=run_body()), 429)["type"].endswith("rate")
 

@@ -53,9 +53,22 @@ def whole(
     settings = make_settings(broker, empty_database, tmp_path_factory.mktemp("whole"), **changes)
     with serving(settings) as served:
         served.extra["runs"] = start_worker(served, started, "emulator")
-        served.extra["idle"] = len(descendants(served.extra["runs"].process.pid))
         served.extra["compile"] = start_worker(served, started, "compile")
         yield served
+
+
+def at_rest(pid: int) -> int:
+    """How many processes are below one, once that has not changed for a while: spares are started one after another."""
+    count, since = -1, time.monotonic()
+
+    def unchanged() -> bool:
+        nonlocal count, since
+        if (now := len(descendants(pid))) != count:
+            count, since = now, time.monotonic()
+        return time.monotonic() - since > 1.5
+
+    wait_for(unchanged, 40, 0.05)
+    return count
 
 
 def start_worker(served: Served, started: Processes, queue: str) -> Process:
@@ -167,16 +180,16 @@ def test_a_launch_that_cannot_be_ends_with_words(whole: Served, attack: str, con
 
 def test_cancelling_a_spinning_kernel(whole: Served) -> None:
     worker = whole.extra["runs"].process.pid
-    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"], 40)
+    idle = at_rest(worker)
     run_id = whole.http.post("/api/runs", json=spin_body()).json()["id"]
     wait_for(lambda: "launched" in str(whole.redis.xrange(keys.events(run_id))))
-    assert len(descendants(worker)) > whole.extra["idle"]
+    assert len(descendants(worker)) > idle
     began = time.monotonic()
     assert whole.http.delete(f"/api/runs/{run_id}").json()["state"] == "running"
     result = result_of(whole, run_id)
     assert result.verdict == "cancelled"
     assert time.monotonic() - began < 3
-    wait_for(lambda: len(descendants(worker)) == whole.extra["idle"], 40)
+    wait_for(lambda: len(descendants(worker)) == idle, 40)
 
 
 def test_the_wall_clock_ends_a_spinning_kernel(whole: Served) -> None:
