@@ -1,9 +1,9 @@
 """What a GPU makes of PTX instructions: issue slots, cycles of each pipe, and how long a warp waits for results.
 
 PTX is no machine code. ptxas drops what is free (moves, conversions of addresses, loads of parameters), fuses address
-arithmetic, and expands what no unit computes at once (divisions, square roots). `EXPANDED` and `_cost` say into what,
+arithmetic, and expands what no unit computes at once (divisions, square roots). `EXPANDED` and `cost` say into what,
 as NVIDIA's assembler does from Volta on; instructions per kernel agree with what an H200 counted to within the figures
-that tests/engine/test_estimate.py holds. Latencies are those that microbenchmarks of Volta to Hopper found (Jia et al.,
+that tests/emulator/test_profiling.py holds. Latencies are what microbenchmarks of Volta to Hopper found (Jia et al.,
 arXiv:1804.06826; Luo et al., arXiv:2402.13499), in cycles.
 """
 
