@@ -1,4 +1,4 @@
-"""`warpyard bench`: figures of this machine, each set measured in one run: service, sandbox, emulator, page."""
+"""`warpyard bench`: figures of this machine, each set measured in one run; and how good the estimate is."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -66,6 +66,25 @@ def emulator(
     typer.echo(f"memcpy {results['memcpy_gigabytes_per_second']:.1f} GB/s; processors {results['processors']}")
     if json_file is not None:
         json_file.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+@commands.command()
+def estimate(
+    left_out: Annotated[
+        bool, typer.Option("--left-out", help="Judge each kernel by constants fitted on the others; takes seconds.")
+    ] = False,
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Profile every launch anew on the emulator; takes half a minute.")
+    ] = False,
+) -> None:
+    """The estimate of GPU times beside 235 launches that an H200 was timed on."""
+    from benchmarks.estimate.judging import figures
+    from cli.bench_estimate import judged, summary, table
+
+    items = judged(recount, left_out)
+    show(table(items))
+    for line in summary(figures(items), left_out):
+        typer.echo(line)
 
 
 def show(rows: Iterable[Sequence[str]]) -> None:

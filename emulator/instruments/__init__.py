@@ -5,9 +5,10 @@ from __future__ import annotations
 from emulator.instruments.checking import Checking
 from emulator.instruments.counting import Counting
 from emulator.instruments.instrument import Instrument
+from emulator.instruments.profiling import Profiling
 
 # By name, in the order in which their code runs.
-INSTRUMENTS: dict[str, type[Instrument]] = {Counting.name: Counting, Checking.name: Checking}
+INSTRUMENTS: dict[str, type[Instrument]] = {kind.name: kind for kind in (Counting, Checking, Profiling)}
 
 
 def make_instruments(names: tuple[str, ...]) -> list[Instrument]:

@@ -10,7 +10,7 @@ from emulator.isa.lanes import Value
 from emulator.lowering.access import Access
 from emulator.syntax.nodes import Instruction
 
-_NAMES = (
+NAMES = (
     "instructions", "thread_instructions", "branches", "divergent_branches", "barriers",
     "global_read_requests", "global_read_sectors", "global_write_requests", "global_write_sectors",
     "global_atomic_requests", "global_atomic_sectors",
@@ -18,10 +18,9 @@ _NAMES = (
     "shared_atomic_requests", "shared_atomic_wavefronts",
     "local_read_requests", "local_write_requests",
 )  # fmt: skip
-_INDEX = {name: index for index, name in enumerate(_NAMES)}
 
 # Both take the addresses of all lanes and the mask of active ones.
-_SUPPORT = """
+SUPPORT = """
 define i64 @count_sectors(ptr %addresses, i32 %mask) noinline {
 entry:
   %all = load <32 x i64>, ptr %addresses, align 64
@@ -120,20 +119,21 @@ declare i32 @llvm.umax.i32(i32, i32)
 
 class Counting(Instrument):
     name = "counters"
-    counters = _NAMES
+    counters: tuple[str, ...] = NAMES
     symbols = {
         "count_sectors": "declare i64 @count_sectors(ptr, i32)",
         "count_wavefronts": "declare i64 @count_wavefronts(ptr, i32, i32)",
     }
-    support = _SUPPORT
+    support = SUPPORT
 
     def _add(self, probe: Probe, name: str, amount: str) -> None:
-        probe.add(self.first + _INDEX[name], amount)
+        probe.add(self.first + self.counters.index(name), amount)
 
-    def on_block(self, probe: Probe, instructions: int) -> None:
-        self._add(probe, "instructions", str(instructions))
+    def on_block(self, probe: Probe, instructions: Sequence[Instruction]) -> None:
+        count = len(instructions)
+        self._add(probe, "instructions", str(count))
         lanes = probe.active_lanes(probe.mask.word)
-        self._add(probe, "thread_instructions", probe.emitter.put(f"mul i64 {lanes}, {instructions}"))
+        self._add(probe, "thread_instructions", probe.emitter.put(f"mul i64 {lanes}, {count}"))
 
     def on_access(
         self, probe: Probe, kind: AccessKind, access: Access, addresses: Value, values: Sequence[Value], site: int

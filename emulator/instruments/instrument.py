@@ -62,8 +62,8 @@ class Instrument:
     def __init__(self, first_counter: int) -> None:
         self.first = first_counter
 
-    def on_block(self, probe: Probe, instructions: int) -> None:
-        """A block of straight-line code begins."""
+    def on_block(self, probe: Probe, instructions: Sequence[Instruction]) -> None:
+        """A block of straight-line code, these instructions, begins."""
 
     def on_access(
         self, probe: Probe, kind: AccessKind, access: Access, addresses: Value, values: Sequence[Value], site: int

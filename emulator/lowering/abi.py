@@ -34,6 +34,9 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     272 i64 workspace         address of the grid's own workspace; NO_GRID where the launch is not cooperative
     280 i32 ordered           whether blocks may order their accesses through memory, so that checks see no races there
     288 i64 calls             of the kernel for a block that does not suspend: its gangs, or 1
+    296 ptr touched           a byte for each 32-byte sector of the run's memory, where a launch is profiled
+    304 i64 touched from      the first sector's address
+    312 i64 touched sectors
 
 The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
 
@@ -132,6 +135,9 @@ CONTEXT_CLUSTERED = 268
 CONTEXT_WORKSPACE = 272
 CONTEXT_ORDERED = 280
 CONTEXT_CALLS = 288
+CONTEXT_TOUCHED = 296
+CONTEXT_TOUCHED_FROM = 304
+CONTEXT_TOUCHED_SECTORS = 312
 CONTEXT_BYTES = 320
 
 WORKER_BLOCK = 0

@@ -159,7 +159,7 @@ class KernelLowering(ABC):
         mask = Mask(self.emitter, self.control.enter(block.id))
         self.current = block.id
         for instrument in self.instruments:
-            instrument.on_block(Probe(self.emitter, mask), len(_items(block)))
+            instrument.on_block(Probe(self.emitter, mask), _items(block))
         self._note_activity(block)
         self.registers.begin_block()
         self.instructions.groups.begin_block(block.instructions)

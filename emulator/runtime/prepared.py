@@ -138,10 +138,20 @@ class Prepared:
         return self._plain and len(self.memory.buffers) == self._allocations and not self.service.used
 
     def run(
-        self, arguments: Sequence[bytes], deadline_seconds: float, on_print: Callable[[str], None] | None = None
+        self,
+        arguments: Sequence[bytes],
+        deadline_seconds: float,
+        on_print: Callable[[str], None] | None = None,
+        only: range | None = None,
     ) -> Outcome:
-        """Runs the grid. `arguments` are as `emulator.launch` takes them."""
+        """Runs the grid, or `only` the blocks of these linear indices (x fastest).
+
+        `arguments` are as `emulator.launch` takes them. Counters go on from where the run before left them.
+        """
         self._set(arguments)
+        if only is not None:
+            self.workspace.context.put(abi.CONTEXT_NEXT_BLOCK, "<QQ", only.start, only.stop)
+            self.workspace.context.put(abi.CONTEXT_CHUNK, "<Q", 1)
         calls = self._calls_now()
         with self.service.registered(self.workspace.context.address, on_print):
             self.loaded.begin(self._kernel)

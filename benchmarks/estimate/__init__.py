@@ -1,0 +1,1 @@
+"""What the estimate of GPU times is judged by."""
