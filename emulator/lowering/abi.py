@@ -140,6 +140,9 @@ CONTEXT_TOUCHED_FROM = 304
 CONTEXT_TOUCHED_SECTORS = 312
 CONTEXT_BYTES = 320
 
+# Bytes before a block's shared memory in which atomic operations of idle lanes end: a word for each lane.
+SHARED_SCRATCH = 128
+
 WORKER_BLOCK = 0
 WORKER_GANG = 8
 WORKER_SITES = 16

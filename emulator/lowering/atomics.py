@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from emulator.analysis.shapes import Shape
+from emulator.analysis.width import ONE_WARP
 from emulator.isa.form import Form
 from emulator.isa.lanes import Value
 from emulator.lowering import abi
@@ -39,7 +40,10 @@ class AtomicLowering:
         `operands` are one value an element, or for one element what stands behind the address.
         """
         emitter, width = self.emitter, self.width
-        pointers = self._host_pointers(access, shape, mask, site)
+        done = ""
+        if not used and self._is_short(form, access, shape, operands):
+            done = emitter.new_label("updated")
+        pointers = self._host_pointers(form, access, shape, operands, mask, site, done)
         places = emitter.temporary("ptr", width)
         emitter.emit(f"store <{width} x ptr> {pointers}, ptr {places}, align 64")
         stored: list[str] = []
@@ -76,6 +80,9 @@ class AtomicLowering:
         emitter.body[phi_at] = f"  {left} = phi i{width} [ {mask.word}, %{before} ], [ {rest}, %{emitter.label} ]"
         emitter.branch_if(more, loop, after)
         emitter.place(after)
+        if done:
+            emitter.branch(done)
+            emitter.place(done)
         if not used:
             return []
         type = access.llvm_type
@@ -87,16 +94,47 @@ class AtomicLowering:
         place = self.emitter.put(f"getelementptr {operand.type}, ptr {memory}, i{self.width} {lane}")
         return self.emitter.value(f"load {operand.type}, ptr {place}", operand.type)
 
-    def _host_pointers(self, access: Access, shape: Shape, mask: Mask, site: int) -> str:
+    def _is_short(self, form: Form, access: Access, shape: Shape, operands: list[Value]) -> bool:
+        """Whether updates of all lanes in a row are little code: each a word of shared memory that one number meets."""
+        assert form.atomic is not None
+        word = access.space == "shared" and access.llvm_type == "i32" and access.count == 1
+        alike = form.atomic.rmw is not None and not any(operand.lanes for operand in operands)
+        return word and alike and shape.kind == "varying" and self.width == ONE_WARP
+
+    def _in_a_row(self, form: Form, access: Access, addresses: Value, operands: list[Value], mask: Mask) -> None:
+        """Updates the words of all lanes, which are in bounds; idle lanes have words of their own before the others.
+
+        A test whether all lanes are active would keep the processor from working ahead, and so does each trip of a
+        lane's address through memory: two addresses at a time leave the vector.
+        """
+        emitter, lanes, pairs = self.emitter, self.lanes, self.width // 2
+        idle = ", ".join(f"i32 {4 * lane - abi.SHARED_SCRATCH}" for lane in range(self.width))
+        aside = Value(f"<{idle}>", "i32", self.width)
+        offsets = lanes.select(mask.vector, lanes.resize(addresses, "i32"), aside)
+        both = emitter.put(f"bitcast {offsets} to <{pairs} x i64>")
+        for index in range(pairs):
+            pair = emitter.put(f"extractelement <{pairs} x i64> {both}, i64 {index}")
+            low = emitter.put(f"sext i32 {emitter.put(f'trunc i64 {pair} to i32')} to i64")
+            for offset in (low, emitter.put(f"ashr i64 {pair}, 32")):
+                self.update(form, access, emitter.put(f"getelementptr i8, ptr %shared, i64 {offset}"), operands)
+
+    def _host_pointers(
+        self, form: Form, access: Access, shape: Shape, operands: list[Value], mask: Mask, site: int, done: str
+    ) -> str:
+        """A pointer for each lane. With a label `done`, all is updated at once and goes there if it is in bounds."""
         emitter = self.emitter
         vector = self.addresses.vector(shape)
         ok = self.addresses.lanes_in_bounds(access, vector, mask.word, site)
         near, far, after = (emitter.new_label(name) for name in ("near", "far", "located"))
         emitter.branch_if(ok, near, far, LIKELY)
         emitter.place(near)
-        first = self.addresses.pointers(access, vector)
-        near_end = emitter.label
-        emitter.branch(after)
+        if done:
+            self._in_a_row(form, access, vector, operands, mask)
+            emitter.branch(done)
+        else:
+            first = self.addresses.pointers(access, vector)
+            near_end = emitter.label
+            emitter.branch(after)
         emitter.place(far)
         found = emitter.temporary("ptr", self.width, tag=6)
         self.memory.slow_call("resolve", access, vector, mask.word, site, 0, found)
@@ -104,7 +142,7 @@ class AtomicLowering:
         far_end = emitter.label
         emitter.branch(after)
         emitter.place(after)
-        return emitter.phi(f"<{self.width} x ptr>", (first, near_end), (second, far_end))
+        return second if done else emitter.phi(f"<{self.width} x ptr>", (first, near_end), (second, far_end))
 
     def update(self, form: Form, access: Access, pointer: str, operands: list[Value]) -> Value:
         assert form.atomic is not None

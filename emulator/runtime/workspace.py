@@ -56,7 +56,8 @@ class SeatSizes:
     @property
     def total(self) -> int:
         """Of a seat, its worker state included."""
-        return _up(abi.WORKER_BYTES) + _up(self.shared + 64) + _up(self.frames) + _up(self.local) + _up(self.shadow)
+        shared = _up(abi.WORKER_BYTES + abi.SHARED_SCRATCH) + _up(self.shared + 64)
+        return shared + _up(self.frames) + _up(self.local) + _up(self.shadow)
 
 
 class Workspace:
@@ -67,7 +68,7 @@ class Workspace:
         self.workers: list[Region] = []
         self._kept: list[Region] = []
         self.stride = sizes.total
-        shared_at = _up(abi.WORKER_BYTES)
+        shared_at = _up(abi.WORKER_BYTES + abi.SHARED_SCRATCH)
         frames_at = shared_at + _up(sizes.shared + 64)
         local_at = frames_at + _up(sizes.frames)
         shadow_at = local_at + _up(sizes.local)
