@@ -24,6 +24,10 @@ def compile(
     maxrregcount: MaxRegisters = None,
     default_device: DefaultDevice = False,
     define: Defines = None,
+    grid: Annotated[str, typer.Option(help="Blocks that waves are counted for, with --every-gpu: 1024 or 64,64.")] = "",
+    every_gpu: Annotated[
+        bool, typer.Option("--every-gpu", help="Compile for every known GPU too: would it launch, and how does it fit?")
+    ] = False,
     ptx: Annotated[bool, typer.Option("--ptx", help="Print the PTX instead of the report.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")] = False,
 ) -> None:
@@ -31,10 +35,14 @@ def compile(
     from cli.launch_plan import extents
     from cli.local import inspect, opened
     from cli.source_options import build_request, read_source
+    from cli.usage import Refused
     from protocol.launch import dim3
     from protocol.run import OccupancyQuestion
 
-    question = OccupancyQuestion(block=dim3(extents(block, "--block")), dynamic_shared_bytes=shared)
+    if ptx and every_gpu:
+        raise Refused("--ptx prints one text, of --arch: leave --every-gpu out")
+    blocks = dim3(extents(grid, "--grid")) if grid else (1, 1, 1)
+    question = OccupancyQuestion(grid=blocks, block=dim3(extents(block, "--block")), dynamic_shared_bytes=shared)
     text, shown = read_source(file)
     request = build_request(
         text,
@@ -50,7 +58,7 @@ def compile(
         language=language,
     )
     with opened(language=request.source.language) as local:
-        report = inspect(local, request, None if ptx else question)
+        report = inspect(local, request, None if ptx else question, every_gpu)
     if as_json:
         typer.echo(report.model_dump_json())
     else:
@@ -58,7 +66,7 @@ def compile(
         if report.verdict == "ok" and ptx:
             typer.echo(report.ptx)
         elif report.verdict == "ok":
-            _show(report)
+            _show(report, with_waves=bool(grid))
     raise typer.Exit(0 if report.verdict == "ok" else 1)
 
 
@@ -75,7 +83,8 @@ def show_diagnostics(report: "InspectReport", text: str, shown: str) -> None:
         terminal.line(f"{terminal.paint('error', report.verdict)}: {plain(message)}")
 
 
-def _show(report: "InspectReport") -> None:
+def _show(report: "InspectReport", with_waves: bool) -> None:
+    from cli.gpus import fit_lines
     from cli.report import milliseconds, occupancy_line, resource_lines
     from cli.terminal import output
 
@@ -86,7 +95,9 @@ def _show(report: "InspectReport") -> None:
             terminal.line(line)
         occupancy = occupancies.get(entry.name) or occupancies.get(entry.display)
         if occupancy is not None:
-            terminal.line(f"  {occupancy_line(occupancy, with_waves=False)}")
+            terminal.line(f"  {occupancy_line(occupancy, with_waves)}")
+        for line in fit_lines(terminal, [fit for fit in report.gpus if fit.entry in (entry.name, "")], with_waves):
+            terminal.line(line)
     if not report.entries:
         terminal.line("no __global__ function that can be launched")
     cached = " (from the cache)" if report.cached else ""

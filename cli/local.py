@@ -99,8 +99,10 @@ def opened(gpu: Gpu | None = None, language: str = "cuda-c++") -> Iterator[Local
             improver.close()
 
 
-def inspect(local: Local, request: CompileRequest, launch: OccupancyQuestion | None = None) -> InspectReport:
-    question = InspectRequest(compile=request, launch=launch)
+def inspect(
+    local: Local, request: CompileRequest, launch: OccupancyQuestion | None = None, every_gpu: bool = False
+) -> InspectReport:
+    question = InspectRequest(compile=request, launch=launch, every_gpu=every_gpu)
     return inspection.inspect(local.box, question, local.stores, local.cancelled, local.limits)
 
 

@@ -14,9 +14,9 @@ def sweep_lines(terminal: Terminal, shapes: Sequence[Swept]) -> list[str]:
     best = best_of(shapes)
     rows = [_row(shape, shape is best) for shape in shapes]
     widths = [max(len(row[column]) for row in [HEAD, *rows]) for column in range(len(HEAD))]
-    lines = [terminal.paint("dim", _spread(HEAD, widths))]
+    lines = [terminal.paint("dim", spread(HEAD, widths))]
     for shape, row in zip(shapes, rows, strict=True):
-        line = _spread(row, widths)
+        line = spread(row, widths)
         lines.append(terminal.paint("good", line) if shape is best else line)
     timed = next((shape for shape in shapes if shape.seconds is not None), None)
     if timed is not None:
@@ -61,9 +61,8 @@ def _row(shape: Swept, best: bool) -> tuple[str, ...]:
     return "x".join(map(str, used)), threads, share, limiters, str(shape.registers), time, note
 
 
-def _spread(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Text to the left, numbers to the right."""
-    left = {0, 3, 6}
+def spread(row: Sequence[str], widths: Sequence[int], left: frozenset[int] = frozenset({0, 3, 6})) -> str:
+    """Text to the left, in the columns `left`, numbers to the right."""
     cells = [
         cell.ljust(width) if column in left else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(row, widths, strict=True))

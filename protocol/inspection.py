@@ -1,8 +1,12 @@
 """Compile-only answers: what the page shows of a kernel while its source and launch are being edited."""
 
-from protocol.base import Model, Seconds
+from typing import Self
+
+from pydantic import model_validator
+
+from protocol.base import Architecture, FieldError, Model, Seconds
 from protocol.diagnostics import Diagnostic
-from protocol.kernel import Entry, Occupancy
+from protocol.kernel import Entry, Occupancy, Resources
 from protocol.recognition import Recognised
 from protocol.run import CompileRequest, OccupancyQuestion
 
@@ -14,6 +18,14 @@ class InspectRequest(Model):
     launch: OccupancyQuestion | None = None
     recognise: bool = False
     """Nothing is compiled: the answer's `recognised` says which of CuPy's kernels the source, Python, holds."""
+    every_gpu: bool = False
+    """Compile for the architecture of every GPU of `protocol.gpus` as well, and answer with `gpus`. Needs `launch`."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.every_gpu and self.launch is None:
+            raise FieldError("launch", "give the launch whose fit on every GPU is asked for")
+        return self
 
 
 class OccupancyPoint(Model):
@@ -34,6 +46,19 @@ class EntryOccupancy(Model):
     curve: tuple[OccupancyPoint, ...] = ()
 
 
+class GpuFit(Model):
+    """How one GPU of `protocol.gpus` takes a kernel and the launch asked for."""
+
+    gpu: str
+    architecture: Architecture
+    entry: str = ""
+    """As Entry.name; empty where the source does not compile for the GPU."""
+    resources: Resources | None = None
+    occupancy: Occupancy | None = None
+    """With the waves of this GPU; None where it cannot run the launch, and `why_not` says why."""
+    why_not: str = ""
+
+
 class InspectReport(Model):
     """The answer. `verdict` is ok, compile-error, or what ended the compiler: error, signal, limit:<name>."""
 
@@ -45,6 +70,8 @@ class InspectReport(Model):
     diagnostics: tuple[Diagnostic, ...] = ()
     occupancy: tuple[EntryOccupancy, ...] = ()
     ptx: str = ""
+    gpus: tuple[GpuFit, ...] = ()
+    """In the order of the table, each with every entry that the GPU's compilation found."""
     recognised: Recognised | None = None
     cached: bool = False
     seconds: Seconds = 0.0

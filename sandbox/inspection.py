@@ -6,6 +6,7 @@ import time
 from protocol.inspection import InspectReport, InspectRequest
 from protocol.run import CompileJob
 from sandbox.compilation import Compilation, cached_kernel, remember, run_compile_child
+from sandbox.hardware import every_gpu
 from sandbox.keys import compile_key
 from sandbox.launcher import Sandbox
 from sandbox.pipeline import PipelineLimits
@@ -20,6 +21,17 @@ def inspect(
     """Compiles without a launch and reports what the page shows while the source is edited."""
     if request.recognise:
         return _recognised(box, request, stores, cancelled, limits)
+    report = _inspected(box, request, stores, cancelled, limits)
+    if not request.every_gpu:
+        return report
+    begin = time.perf_counter()
+    fits = every_gpu(request, report, lambda other: _inspected(box, other, stores, cancelled, limits))
+    return report.model_copy(update={"gpus": fits, "seconds": report.seconds + time.perf_counter() - begin})
+
+
+def _inspected(
+    box: Sandbox, request: InspectRequest, stores: Stores, cancelled: threading.Event, limits: PipelineLimits
+) -> InspectReport:
     begin = time.perf_counter()
     key = compile_key(request.compile)
     compilation = Compilation(kernel=cached_kernel(stores, key))

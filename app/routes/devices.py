@@ -6,6 +6,7 @@ from pydantic import BaseModel
 from app.errors import Unavailable, documented
 from app.service import Served
 from protocol.devices import DeviceInfo
+from protocol.gpus import GpuTable, gpu_table
 from protocol.run import SharePayload
 from store.version import VERSION
 from store.workers import offered
@@ -44,6 +45,12 @@ async def get_devices(service: Served) -> Devices:
         version=VERSION,
         reasons=tuple(sorted({worker.refuses for worker in workers if worker.refuses})),
     )
+
+
+@router.get("/api/gpus")
+async def get_gpus() -> GpuTable:
+    """Facts of GPU models, with the date on which they were looked up and their sources; no worker need have one."""
+    return gpu_table()
 
 
 @router.get("/api/examples")

@@ -42,6 +42,14 @@ def test_without_a_worker_there_is_no_device(served: Served) -> None:
     assert (body["devices"], body["isolation"], body["reasons"]) == ([], "none", ["No namespaces here."])
 
 
+def test_gpus(served: Served) -> None:
+    body = served.http.get("/api/gpus").json()
+    assert body["checked"]
+    h200 = next(gpu for gpu in body["gpus"] if gpu["name"] == "H200 SXM")
+    assert (h200["architecture"], h200["sm_count"], h200["memory_gb"]) == ("sm_90", 132, 141)
+    assert all(gpu["sources"] for gpu in body["gpus"])
+
+
 def test_examples(served: Served, tmp_path: Path) -> None:
     assert served.http.get("/api/examples").json() == []
     served.app.state.service.examples = (read_example(write(tmp_path)),)
