@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 eaeb76c1b2f64701143a84e3f708cd5a5faa9bbb0eca629c799b094f09507e72
+// Made by `npm run types` from the protocol's models; sha256 50b6d8aea71b8a623261ea40aac31f822c0c8e7a8630bab4f6d20c3ba1e01941
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -785,6 +785,33 @@ export interface components {
             value: boolean | number | string;
         };
         /**
+         * GpuFit
+         * @description How one GPU of `protocol.gpus` takes a kernel and the launch asked for.
+         */
+        GpuFit: {
+            /**
+             * Architecture
+             * @description A compute capability that the compiler targets, such as sm_90.
+             */
+            architecture: string;
+            /**
+             * Entry
+             * @default
+             */
+            entry?: string;
+            /** Gpu */
+            gpu: string;
+            /** @default null */
+            occupancy?: components["schemas"]["Occupancy"] | null;
+            /** @default null */
+            resources?: components["schemas"]["Resources"] | null;
+            /**
+             * Why Not
+             * @default
+             */
+            why_not?: string;
+        };
+        /**
          * InspectReport
          * @description The answer. `verdict` is ok, compile-error, or what ended the compiler: error, signal, limit:<name>.
          */
@@ -806,6 +833,11 @@ export interface components {
              * @default []
              */
             entries?: components["schemas"]["Entry"][];
+            /**
+             * Gpus
+             * @default []
+             */
+            gpus?: components["schemas"]["GpuFit"][];
             /**
              * Message
              * @default
@@ -842,6 +874,11 @@ export interface components {
          */
         InspectRequest: {
             compile: components["schemas"]["CompileRequest"];
+            /**
+             * Every Gpu
+             * @default false
+             */
+            every_gpu?: boolean;
             /** @default null */
             launch?: components["schemas"]["OccupancyQuestion"] | null;
             /**

@@ -22,6 +22,7 @@ export type EventRecord = Schemas['EventRecord'];
 export type Film = Schemas['Film'];
 export type Filmed = Schemas['Filmed'];
 export type Found = Schemas['Found'];
+export type GpuFit = Schemas['GpuFit'];
 export type Initialiser = NonNullable<Schemas['Buffer']['init']>;
 export type Instrument = NonNullable<Schemas['RunRequest']['instruments']>[number];
 export type InspectReport = Schemas['InspectReport'];

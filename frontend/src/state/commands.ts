@@ -17,7 +17,7 @@ export interface Command {
 
 export function commands(openFile: () => void): Command[] {
   const tab = ([id, label]: readonly [Tab, string], index: number): Command => ({
-    name: `Show ${label === 'PTX' ? label : label.toLowerCase()}`,
+    name: `Show ${/^[A-Z]{2}/.test(label) ? label : label.toLowerCase()}`,
     keys: `Alt ${index + 1}`,
     act: () => ui.show(id),
   });

@@ -1,7 +1,7 @@
 /** What the shell shows: theme, panes, tabs, dialogs and short notices. */
 import type { Draft } from '../document/draft';
 
-export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference';
+export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference' | 'gpus';
 export type Pane = 'code' | 'launch' | 'results' | 'library';
 export type Dialog = 'commands' | 'keys' | 'share' | 'fork';
 export type Drawer = 'examples' | 'history';
@@ -14,6 +14,7 @@ export const TABS: readonly [Tab, string][] = [
   ['timing', 'Timing'],
   ['sizes', 'Sizes'],
   ['reference', 'Reference'],
+  ['gpus', 'GPUs'],
 ];
 
 const THEME_KEY = 'warpyard.theme';
