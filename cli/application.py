@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from cli import attack, bench, compile, conformance, doctor, export, gpus, lock, run, serve, test
+from cli import attack, bench, compile, conformance, doctor, export, gpus, lock, run, serve, sweep, test
 from cli.usage import Refused
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +23,7 @@ application = typer.Typer(
 )
 application.command()(serve.serve)
 application.command()(run.run)
+application.command()(sweep.sweep)
 application.command()(compile.compile)
 application.command()(gpus.gpus)
 application.command()(export.export)

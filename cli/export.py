@@ -61,7 +61,7 @@ def export(
     from cli.argument_syntax import parse_argument
     from cli.launch_plan import Typed, choose_entry, plan
     from cli.local import keep_files, load_uploads, opened
-    from cli.run import chosen_example
+    from cli.running import chosen_example
     from cli.source_options import build_request, read_source
     from protocol.run import compile_request
     from takeaway import FORMATS

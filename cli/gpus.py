@@ -54,7 +54,7 @@ def fit_lines(terminal: Terminal, fits: Sequence[GpuFit], with_waves: bool) -> l
 
 def _fit(fit: GpuFit, with_waves: bool) -> tuple[str, ...]:
     taken = fit.resources
-    row = (fit.gpu, fit.architecture)
+    row: tuple[str, ...] = (fit.gpu, fit.architecture)
     if taken is None or fit.occupancy is None:
         return (*row, f"not possible: {fit.why_not}")
     where = fit.occupancy

@@ -8,11 +8,13 @@ from cli.terminal import Terminal, diagnostic_text, excerpt, plain
 from cli.usage import as_typed
 from protocol.checks import NumpyReference
 from protocol.diagnostics import Diagnostic
+from protocol.estimate import Estimated
 from protocol.events import BufferRead, Checked, Counted, Diagnosed, Event, Finished, Found, Launched, Printed, Timed
 from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
 from protocol.result import RunResult
 from protocol.run import RunRequest
+from protocol.sweep import Concluded, Swept
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,6 +31,7 @@ class Live:
         """`names`: paths in the request and what the user typed there."""
         self._out, self._errors, self._file, self._names = out, errors, file, names
         self._request, self._source = request, request.source.text
+        self._cells: set[int] = set()
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -47,6 +50,11 @@ class Live:
                 self._out.line(self._out.paint("dim", launch_line(event)))
             case Counted():
                 self._out.line(counters_text(event))
+            case Swept():
+                self._cells.add(event.index)
+                self._errors.progress(f"{len(self._cells)} cells known")
+            case Concluded() | Finished():
+                self._errors.progress("")
             case _:
                 pass
 
@@ -115,11 +123,12 @@ def summary(
     if result.film:
         lines.append(_film_line(terminal, result.film))
     lines += [_check_line(terminal, check) for check in result.checks]
-    lines += sweep_lines(terminal, result.sweep) if result.sweep else []
+    lines += sweep_lines(terminal, result.sweep, result.conclusion) if result.sweep else []
     several = len(result.launches) > 1
     for launch in result.launches:
         if launch.occupancy is not None and not result.sweep:
             lines.append(f"{f'{plain(launch.entry)}: ' if several else ''}{occupancy_line(launch.occupancy)}")
+    lines += [estimate_line(item, several) for item in result.estimates]
     if result.timings:
         lines.append(_times_line(result, fresh))
     if finished.verdict == "ok":
@@ -201,6 +210,25 @@ def occupancy_line(occupancy: Occupancy, with_waves: bool = True) -> str:
         f"{occupancy.max_warps_per_sm} warps an SM on {occupancy.architecture}, limited by "
         f"{' and '.join(occupancy.limiters)} (blocks allowed: {limits}){driver}{waves}"
     )
+
+
+def estimate_line(told: Estimated, several: bool) -> str:
+    """Such as: estimate  57 µs on the H200 SXM, limited by DRAM; not a measurement."""
+    step = f" of {told.step}" if several else ""
+    found = told.estimate
+    if found is None:
+        return f"estimate{step}  none: {plain(told.why_not)}"
+    judged = f"on the {found.judged_on} half of such estimates were within {found.median_error:g} × of the time"
+    if found.judged_on != found.gpu:
+        judged += f"; on the {found.gpu} nobody has judged them"
+    return (
+        f"estimate{step}  {_short(found.seconds)} on the {found.gpu}, limited by {found.limiter}; "
+        f"not a measurement ({judged})"
+    )
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds * 1e6:.3g} µs" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms"
 
 
 def _times_line(result: RunResult, fresh: bool) -> str:

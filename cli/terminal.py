@@ -17,6 +17,7 @@ class Terminal:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._at_start = True
+        self._in_progress = False
         self._colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
     def paint(self, style: str, text: str) -> str:
@@ -24,11 +25,21 @@ class Terminal:
 
     def line(self, text: str = "") -> None:
         """A line of ours, on a line of its own."""
+        self.progress("")
         print("" if self._at_start else "\n", text, sep="", file=self._stream, flush=True)
         self._at_start = True
 
+    def progress(self, text: str) -> None:
+        """A line that the next one overwrites, where a person looks on; nothing ends it."""
+        if not self._stream.isatty() or not (text or self._in_progress):
+            return
+        self._stream.write(f"\r{text}\x1b[K")
+        self._stream.flush()
+        self._in_progress = bool(text)
+
     def text(self, text: str) -> None:
         """Text of a kernel's own, as it comes and without control characters."""
+        self.progress("")
         self._stream.write(plain(text))
         self._stream.flush()
         self._at_start = text.endswith("\n") if text else self._at_start

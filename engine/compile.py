@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from engine.devices import DeviceRefusal, device_type
 from engine.emission import Emission
@@ -16,7 +17,10 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Timed
 from protocol.kernel import CompiledKernel
 from protocol.launch import Launch, walk
-from protocol.run import UNPREPARED, CompileJob
+from protocol.run import UNPREPARED, CompileJob, Variant
+
+MANY_CELLS = 8
+"""Of a sweep: with more of them the code of each is made in a hurry."""
 
 
 def compile_job(job: CompileJob, emission: Emission) -> None:
@@ -91,21 +95,25 @@ def _prepare(job: CompileJob, kernel: CompiledKernel, planned: Plan, emission: E
 def _prepare_sweep(job: CompileJob, kernel: CompiledKernel, emission: Emission, begin: float) -> None:
     """Code for every shape that can be launched, as far as the time goes: the launch step tells of the others."""
     assert job.run is not None
-    planned = plan_shapes(job.run, kernel)
+    planned = plan_shapes(job.run, {job.combination: Variant(kernel=kernel)})
     if planned.refused:
         emission.diagnosed(planned.diagnostics)
         return
     slowest = 0.0
-    for count, shape in enumerate(planned.possible):
+    mine = planned.possible[job.part :: job.parts]
+    for count, shape in enumerate(mine):
         before = time.perf_counter()
         if count and before - begin + 2 * slowest > job.deadline_seconds:
-            left = ", ".join(item.label for item in planned.possible[count:])
+            left = ", ".join(item.label for item in mine[count:])
             message = f"No time was left to make the code of these shapes: {left}"
             emission.diagnosed(
                 [Diagnostic(severity="note", message=message, origin="launch", code=UNPREPARED, field="sweep.blocks")]
             )
             return
         # Other launches of the run have the same code in every shape.
-        wanted = shape.plan if not count else Plan({planned.step: planned.launch(shape)}, (), shape.plan.instruments)
+        assert shape.plan is not None
+        wanted = replace(shape.plan, hasty=len(planned.possible) > MANY_CELLS)
+        if count or job.part:
+            wanted = replace(wanted, launches={planned.step: planned.launch(shape)})
         _prepare(job, kernel, wanted, emission)
         slowest = max(slowest, time.perf_counter() - before)

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 
 from engine.buffers import allocate, expected_values, initial_values, uploads_of
 from engine.devices import Device, DeviceRefusal, device_type
+from engine.devices.emulated import EmulatedDevice
 from engine.emission import Emission
+from engine.estimating.told import tell_estimates
 from engine.film import Filming
 from engine.launching.plan import Plan, plan
 from engine.outcome import tell_results, values_refused
@@ -54,9 +56,13 @@ def _run(
     begin: float,
 ) -> None:
     run = request.run
-    buffers = allocate(run, device, initial_values(run, uploads_of(blobs)))
+    values = initial_values(run, uploads_of(blobs))
+    buffers = allocate(run, device, values)
     expected = expected_values(run, blobs)
     emission.event(Timed(stage="setup", seconds=time.perf_counter() - begin))
     film = Filming.wanted(run, emission)
     runner = StepRunner(device, planned, run, buffers, emission, begin, request.deadline_seconds, film)
-    tell_results(runner, expected, emission, runner.execute())
+    finished = runner.execute()
+    tell_results(runner, expected, emission, finished)
+    if finished and run.estimate is not None and isinstance(device, EmulatedDevice):
+        tell_estimates(runner, device, values, run.estimate, emission)

@@ -140,13 +140,7 @@ class StepRunner:
         if total is None:
             total = self.totals[launch.step] = _Total()
             self.emission.event(self._launched(launch))
-        arguments = self._arguments.get(launch.step)
-        if arguments is None:
-            arguments = self._arguments[launch.step] = [
-                piece
-                for match in launch.matches
-                for piece in argument_pieces(match, lambda name: self.buffers[name].address)
-            ]
+        arguments = self.arguments_of(launch)
         sole = len(self.run.steps) == 1 and self.run.steps[0] is step
         with PrintedBatches(self.emission) as printed:
             report = self.device.launch(launch, arguments, self._names, printed, left, sole)
@@ -160,6 +154,17 @@ class StepRunner:
         if report.timed_out:
             self.emission.event(out_of_time(launch.step, self.limit_seconds, report.lost))
         return not report.ended_the_run
+
+    def arguments_of(self, launch: PlannedLaunch) -> list[bytes]:
+        """The bytes of each of the kernel's parameters, with the buffers where they are now."""
+        arguments = self._arguments.get(launch.step)
+        if arguments is None:
+            arguments = self._arguments[launch.step] = [
+                piece
+                for match in launch.matches
+                for piece in argument_pieces(match, lambda name: self.buffers[name].address)
+            ]
+        return arguments
 
     def _launched(self, launch: PlannedLaunch) -> Launched:
         held = self.device.residency(launch)

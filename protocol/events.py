@@ -7,9 +7,10 @@ from pydantic import Field
 from protocol.base import Bytes, Digest, Model, Seconds
 from protocol.diagnostics import Diagnostic, Span
 from protocol.dtypes import DType, Number
+from protocol.estimate import Estimated
 from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
-from protocol.sweep import Swept
+from protocol.sweep import Concluded, Swept
 
 Coordinates = tuple[int, int, int]
 Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "film", "transfer", "total"]
@@ -188,6 +189,8 @@ Event = Annotated[
     | Filmed
     | Checked
     | Swept
+    | Concluded
+    | Estimated
     | Finished,
     Field(discriminator="kind"),
 ]

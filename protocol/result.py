@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from protocol.base import SCHEMA_VERSION, Model
 from protocol.diagnostics import Diagnostic
+from protocol.estimate import Estimated
 from protocol.events import (
     BufferRead,
     Checked,
@@ -20,7 +21,7 @@ from protocol.events import (
     Timed,
 )
 from protocol.film import Filmed
-from protocol.sweep import Swept
+from protocol.sweep import Concluded, Swept
 
 MAX_PRINTED_CHARACTERS = 1 << 20
 
@@ -45,6 +46,9 @@ class RunResult(Model):
     buffers: tuple[BufferRead, ...] = ()
     checks: tuple[Checked, ...] = ()
     sweep: tuple[Swept, ...] = ()
+    """A row for each cell, in the order of their indices."""
+    conclusion: Concluded | None = None
+    estimates: tuple[Estimated, ...] = ()
     film: tuple[Filmed, ...] = ()
 
 
@@ -88,7 +92,12 @@ def fold(records: Iterable[EventRecord]) -> RunResult:
             case Checked():
                 append("checks", event)
             case Swept():
-                append("sweep", event)
+                rows = {row.index: row for row in state.get("sweep", ())} | {event.index: event}
+                state["sweep"] = tuple(rows[index] for index in sorted(rows))
+            case Concluded():
+                state["conclusion"] = event
+            case Estimated():
+                append("estimates", event)
             case Filmed():
                 append("film", event)
             case Finished():

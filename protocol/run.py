@@ -7,8 +7,11 @@ from pydantic import Field, StringConstraints, model_validator
 
 from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
+from protocol.cells import cells, combinations, with_macros
 from protocol.checks import Check, Equals
+from protocol.diagnostics import Diagnostic
 from protocol.film import Film, check_film
+from protocol.gpus import gpu_named, gpu_table
 from protocol.kernel import CompiledKernel, Specialisation
 from protocol.launch import (
     MAX_DEPTH,
@@ -22,12 +25,11 @@ from protocol.launch import (
     Swap,
     count_launches,
     depth,
-    dim3,
     walk,
 )
 from protocol.source import Options, Source
 from protocol.specialise import SPECIALISING, specialisations
-from protocol.sweep import Sweep, swept_step
+from protocol.sweep import Sweep, check_shapes, swept_step
 from protocol.translation import Translation
 
 MAX_BUFFERS = 32
@@ -74,11 +76,23 @@ class RunRequest(Model):
     sweep: Sweep | None = None
     instruments: Annotated[tuple[Instrument, ...], Field(max_length=2)] = ()
     """What the emulator watches beside running the kernel, at a cost in speed; a GPU has neither."""
+    estimate: str | None = None
+    """The emulator also estimates the launches' time on this GPU of `protocol.gpus`; "auto" is the one that the
+    architecture stands for. Without effect on a GPU, which measures."""
     film: Film | None = None
     """Frames of a buffer between the rounds of a repeat; with a sweep they are of its first shape."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":
+        if self.estimate not in (None, "auto"):
+            try:
+                gpu = gpu_named(self.estimate)
+            except KeyError:
+                known = ", ".join(facts.name for facts in gpu_table().gpus)
+                raise FieldError("estimate", f"no GPU is called {self.estimate}: there are auto, {known}") from None
+            if gpu.architecture != self.architecture:
+                message = f"the {gpu.name} is {gpu.architecture}; the source is compiled for {self.architecture}"
+                raise FieldError("estimate", message)
         if self.instruments and self.device.startswith("gpu"):
             raise FieldError("instruments", "a GPU has no instruments: choose the emulator")
         names = [buffer.name for buffer in self.buffers]
@@ -128,10 +142,10 @@ class RunRequest(Model):
             swept_step(self.steps, sweep)
         except ValueError as error:
             raise FieldError("sweep.step", str(error)) from None
-        shapes = [dim3(block) for block in sweep.blocks]
-        for index, shape in enumerate(shapes):
-            if shape in shapes[:index]:
-                raise FieldError(f"sweep.blocks.{index}", f"the shape {' × '.join(map(str, shape))} is there twice")
+        check_shapes(sweep)
+        if sweep.macros and self.source.language != "cuda-c++":
+            raise FieldError("sweep.macros", f"a source in {self.source.language} has no macros")
+        cells(self)
 
 
 def _checked(check: Check) -> Iterable[tuple[str, str]]:
@@ -167,11 +181,15 @@ def _specialisations(run: RunRequest) -> tuple[Specialisation, ...]:
     return specialisations(run.steps, run.buffers) if run.source.language in SPECIALISING else ()
 
 
-def compile_request(run: RunRequest) -> CompileRequest:
-    """The compilation that a run needs."""
+def compile_request(run: RunRequest, combination: int = 0) -> CompileRequest:
+    """The compilation that a run needs, or one of those of its sweep: see `protocol.cells.Cell.combination`."""
+    options = run.options
+    if run.sweep is not None and run.sweep.macros:
+        macros = combinations(run.sweep)[combination]
+        options = options.model_copy(update={"defines": with_macros(options.defines, macros)})
     return CompileRequest(
         source=run.source,
-        options=run.options,
+        options=options,
         architecture=run.architecture,
         instantiations=_instantiations(run),
         specialisations=_specialisations(run),
@@ -210,6 +228,11 @@ class CompileJob(Model):
     """Nothing is compiled: the source is Python in which CuPy's kernels are looked for."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
     """From the job's start: no further code is made for the shapes of a sweep then."""
+    combination: int = 0
+    """Of a sweep with macros: whose cells get their code."""
+    part: Annotated[int, Field(ge=0)] = 0
+    parts: Annotated[int, Field(ge=1)] = 1
+    """Of a sweep: the cells' code is made by several children, this one's is every `parts`th cell from `part` on."""
     final: bool = False
     """Emulator code of large kernels is the good code at once, however long it takes to make."""
 
@@ -229,11 +252,21 @@ class ReferenceJob(Model):
     """From the job's start: then it tells where the code is, and ends."""
 
 
+class Variant(Model):
+    """What one choice of a sweep's macros was compiled to; without a kernel, why not."""
+
+    kernel: CompiledKernel | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 class LaunchRequest(Model):
-    """What a launch child gets, beside the CompiledKernel and its blobs."""
+    """What a launch child gets, beside its blobs."""
 
     run: RunRequest
     kernel: CompiledKernel
+    """Of a sweep with macros: that of the first choice which compiles."""
+    variants: tuple[Variant, ...] = ()
+    """Of a sweep: by `Cell.combination`."""
     device: str
     """Resolved: emulator, or gpu:<type>."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0

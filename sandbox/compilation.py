@@ -1,5 +1,6 @@
 """The compile step: from the cache, else in a compile child, whose products alone feed the cache."""
 
+import os
 import re
 import threading
 import time
@@ -71,8 +72,10 @@ def compile_for_run(
     emit: Emit,
     cancelled: threading.Event,
     limits: JobLimits,
+    combination: int = 0,
 ) -> Compilation:
-    request = compile_request(run)
+    """`combination` is one of a sweep's choices of macros."""
+    request = compile_request(run, combination)
     key = compile_key(request)
     compilation = Compilation(kernel=cached_kernel(stores, key))
     if compilation.kernel is not None and device != "emulator":
@@ -85,16 +88,68 @@ def compile_for_run(
             emit(Diagnosed(diagnostic=warning))
         if device != "emulator":
             return compilation
-        if _cached_code(stores, code_key(key, run), compilation):
+        if _cached_code(stores, code_key(key, run, combination), compilation):
             return compilation
     job = CompileJob(
-        request=request, run=run, device=device, kernel=compilation.kernel, deadline_seconds=0.9 * limits.wall
-    )
-    run_compile_child(box, job, compilation, cancelled, limits, emit)
+        request=request, run=run, device=device, kernel=compilation.kernel, deadline_seconds=0.9 * limits.wall,
+        combination=combination,
+    )  # fmt: skip
+    if device == "emulator" and run.sweep is not None and len(os.sched_getaffinity(0)) > 1:
+        _compile_by_two(box, job, compilation, cancelled, limits, emit)
+    else:
+        run_compile_child(box, job, compilation, cancelled, limits, emit)
     remember(stores, key, compilation)
     if device == "emulator":
-        _remember_code(stores, code_key(key, run), compilation)
+        _remember_code(stores, code_key(key, run, combination), compilation)
     return compilation
+
+
+def _compile_by_two(
+    box: Sandbox,
+    job: CompileJob,
+    compilation: Compilation,
+    cancelled: threading.Event,
+    limits: JobLimits,
+    emit: Emit,
+) -> None:
+    """Once there is a kernel, two children make the code of a sweep's cells side by side."""
+    lock = threading.Lock()
+    other = Compilation(kernel=job.kernel)
+    failed: list[Misbehaved] = []
+    threads: list[threading.Thread] = []
+
+    def one_at_a_time(event: Event) -> None:
+        with lock:
+            emit(event)
+
+    def second(kernel: CompiledKernel) -> None:
+        half = job.model_copy(update={"kernel": kernel, "part": 1, "parts": 2})
+        try:
+            run_compile_child(box, half, other, cancelled, limits, one_at_a_time)
+        except Misbehaved as error:
+            failed.append(error)
+
+    def start(kernel: CompiledKernel) -> None:
+        threads.append(threading.Thread(target=second, args=(kernel,), name="second-half"))
+        threads[0].start()
+
+    if job.kernel is not None:
+        start(job.kernel)
+    try:
+        mine = job.model_copy(update={"parts": 2})
+        run_compile_child(
+            box, mine, compilation, cancelled, limits, one_at_a_time, start if job.kernel is None else None
+        )
+    finally:
+        for thread in threads:
+            thread.join()
+    if failed:
+        raise failed[0]
+    compilation.objects |= other.objects
+    compilation.quick |= other.quick
+    compilation.diagnostics += [item for item in other.diagnostics if item not in compilation.diagnostics]
+    if compilation.outcome is not None and compilation.outcome.verdict == "ok" and other.outcome is not None:
+        compilation.outcome = other.outcome
 
 
 def improve(
@@ -131,8 +186,12 @@ def run_compile_child(
     cancelled: threading.Event,
     limits: JobLimits,
     emit: Emit,
+    on_kernel: Callable[[CompiledKernel], None] | None = None,
 ) -> None:
-    """Runs the job; where the source's text has to be executed for it, a child of its own does that before."""
+    """Runs the job; where the source's text has to be executed for it, a child of its own does that before.
+
+    `on_kernel` is told of the kernel while the child goes on.
+    """
     translated = 0.0
     if job.request.source.language in TRANSLATING and job.kernel is None and not job.recognise:
         begin = time.perf_counter()
@@ -148,6 +207,8 @@ def run_compile_child(
             kernel = _checked_kernel(payload, job.request)
             # What was said of the source is told again with what was said of its PTX.
             compilation.kernel = kernel.model_copy(update={"warnings": (*said, *kernel.warnings)})
+            if on_kernel is not None:
+                on_kernel(compilation.kernel)
         elif artifact == "cubin":
             compilation.cubin = payload
         elif artifact == "object" and isinstance(key := header.get("key"), str):

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from protocol.cells import cells
 from protocol.frames import object_key
 from protocol.launch import Launch, dim3, walk
 from protocol.run import CompileRequest, RunRequest
@@ -24,21 +25,23 @@ def compile_key(request: CompileRequest) -> str:
     return _digest("kernel", toolchain_key(), request.model_dump_json())
 
 
-def code_key(compiled: str, run: RunRequest) -> str:
+def code_key(compiled: str, run: RunRequest, combination: int = 0) -> str:
     """Of the list of emulator objects that a run's launches need, for this processor."""
     wanted = {
         object_key(step.entry, dim3(block))
         for path, step in walk(run.steps)
         if isinstance(step, Launch)
-        for block in _blocks(run, path, step)
+        for block in _blocks(run, path, step, combination)
     }
-    return _digest("code", compiled, processor_key(), *sorted(set(run.instruments)), *sorted(wanted))
+    estimated = ["estimate"] if run.estimate is not None else []
+    return _digest("code", compiled, processor_key(), *sorted(set(run.instruments)), *estimated, *sorted(wanted))
 
 
-def _blocks(run: RunRequest, path: str, launch: Launch) -> Sequence[Sequence[int]]:
+def _blocks(run: RunRequest, path: str, launch: Launch, combination: int) -> Sequence[Sequence[int]]:
     """Block shapes that a launch is to run with."""
     if run.sweep is not None and swept_step(run.steps, run.sweep) == path:
-        return run.sweep.blocks
+        tried = (cell for cell in cells(run) if cell.chosen and not cell.excluded)
+        return [cell.block for cell in tried if cell.combination == combination]
     return (launch.config.block,)
 
 

@@ -11,14 +11,20 @@ from protocol.checks import Equals
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
 from sandbox import gpus
-from sandbox.compilation import Compilation, Emit, compile_for_run, improve
+from sandbox.compilation import Emit, compile_for_run, improve
 from sandbox.improvement import Improver
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
 from sandbox.receive import Awaited, Misbehaved, NotKept, event_of, stored_event
 from sandbox.references import expected_blobs
 from sandbox.stores import Stores
+from sandbox.variants import Variants, compile_variants
 from sandbox.verdicts import finished, worst
+
+_OF_A_LAUNCH = (
+    "launched", "printed", "found", "counted", "timed", "checked", "swept", "concluded", "estimated", "diagnosed",
+)  # fmt: skip
+"""Events that a launch child may send, beside what it is awaited to."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,8 @@ def perform(
                 return end("error", f"The file uploaded for {name} is no longer kept: upload it again.")
             uploads[f"upload:{init.digest}"] = data
     try:
-        compilation = compile_for_run(box, run, device, stores, emit, cancelled, limits.compile)
+        variants = _compiled(box, run, device, stores, emit, cancelled, limits.compile)
+        compilation = variants.first
         kernel = compilation.kernel
         if compilation.outcome is not None and compilation.outcome.verdict != "ok":
             return end(*finished(compilation.outcome, compilation.kind, limits.compile))
@@ -77,14 +84,31 @@ def perform(
         blobs = uploads | expected_blobs(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if cancelled.is_set():
             return end("cancelled", "Cancelled before the launch.")
-        ending = end(*_launch(box, run, device, compilation, blobs, stores, emit, cancelled, limits.launch))
-        if improver is not None and compilation.quick and ending.verdict == "ok":
+        ending = end(*_launch(box, run, device, variants, blobs, stores, emit, cancelled, limits.launch))
+        if improver is not None and compilation.quick and not variants.told and ending.verdict == "ok":
             improver.offer(lambda stopping: improve(box, run, stores, compilation, limits.compile, stopping))
         return ending
     except Misbehaved as error:
         return end("error", f"The job broke the protocol ({error}); its results were not kept.")
     except NotKept as error:
         return end("error", f"The service has no room for the results: {error}. This is no fault of your kernel.")
+
+
+def _compiled(
+    box: Sandbox,
+    run: RunRequest,
+    device: str,
+    stores: Stores,
+    emit: Emit,
+    cancelled: threading.Event,
+    limits: JobLimits,
+) -> Variants:
+    """The source compiled, once for each choice of macros where a sweep has some."""
+    if run.sweep is not None and run.sweep.macros:
+        return compile_variants(box, run, device, stores, emit, cancelled, limits)
+    made = compile_for_run(box, run, device, stores, emit, cancelled, limits)
+    blobs = {f"object:{key}": data for key, data in made.objects.items()}
+    return Variants(made, blobs=blobs | ({} if made.cubin is None else {"cubin": made.cubin}))
 
 
 def _initialisers(run: RunRequest) -> Iterator[tuple[str, Initialiser]]:
@@ -97,20 +121,21 @@ def _launch(
     box: Sandbox,
     run: RunRequest,
     device: str,
-    compilation: Compilation,
+    variants: Variants,
     given: Mapping[str, bytes],
     stores: Stores,
     emit: Emit,
     cancelled: threading.Event,
     limits: JobLimits,
 ) -> tuple[str, str]:
+    compilation = variants.first
     assert compilation.kernel is not None
-    blobs = {f"object:{key}": data for key, data in compilation.objects.items()} | dict(given)
-    if compilation.cubin is not None:
-        blobs["cubin"] = compilation.cubin
+    blobs = dict(variants.blobs) | dict(given)
     # What is left of the limit is for reading the buffers back.
     deadline = limits.wall - min(1.0, limits.wall / 10)
-    request = LaunchRequest(run=run, kernel=compilation.kernel, device=device, deadline_seconds=deadline)
+    request = LaunchRequest(
+        run=run, kernel=compilation.kernel, variants=variants.told, device=device, deadline_seconds=deadline
+    )
     stored = 0.0
     ending: tuple[str, str] | None = None
     awaited = Awaited(run)
@@ -119,7 +144,7 @@ def _launch(
         nonlocal stored, ending
         event = event_of(
             header,
-            allowed=("launched", "printed", "found", "counted", "timed", "checked", "swept", "diagnosed"),
+            allowed=_OF_A_LAUNCH,
             awaited=awaited,
             payload=payload,
         )

@@ -61,7 +61,7 @@ def cupy_script(program: Program, file_name: str) -> str:
         HEADERS=_header_texts(headers),
         TEMPFILE="import tempfile\n" if headers else "",
         KINDS="\n".join(kinds),
-        HELPERS="\n".join(_helpers(text)),
+        HELPERS="\n".join(helpers_of(text)),
         INITIAL="\n".join(starts),
         STEPS="\n".join(body),
         FILM_PARAMETER=", film=lambda array: None" if program.film_name else "",
@@ -169,7 +169,7 @@ def python_text(text: str) -> str:
     return "(\n" + "\n".join(f"    {line!r}" for line in re.findall(r"[^\n]*\n|[^\n]+", text)) + "\n)"
 
 
-def _helpers(text: str) -> list[str]:
+def helpers_of(text: str) -> list[str]:
     """The functions that the text calls, and those that they call."""
     wanted: set[str] = set()
     todo = [name for name in HELPERS if f"{name}(" in text]

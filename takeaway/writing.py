@@ -12,10 +12,13 @@ from protocol.kernel import Entry
 from protocol.run import RunRequest
 from takeaway.cuda_program import cuda_program
 from takeaway.cupy_script import cupy_script
+from takeaway.kernel_tuner import kernel_tuner_script
 from takeaway.program import NotExportable, resolve
 
-Format = Literal["cupy", "cu"]
+Format = Literal["cupy", "cu", "kernel-tuner"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+_ENDINGS = {"cupy": "cupy.py", "cu": "main.cu", "kernel-tuner": "tune.py"}
+_WRITERS = {"cupy": cupy_script, "cu": cuda_program, "kernel-tuner": kernel_tuner_script}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Export:
 
 
 def export(request: RunRequest, entries: Sequence[Entry], form: Format, title: str = "", file_name: str = "") -> Export:
-    """The run as a CuPy script or a CUDA C++ program; `entries` are the compiled kernels'. Raises NotExportable.
+    """The run as a program of one file; `entries` are the compiled kernels'. Raises NotExportable.
 
     `title` and `file_name` are what the program's head calls it; both follow the source's name by default.
     """
@@ -37,10 +40,10 @@ def export(request: RunRequest, entries: Sequence[Entry], form: Format, title: s
             "source.language", f"only CUDA C++ is exported, and the source is {request.source.language}"
         )
     stem = PurePath(request.source.file_name).stem or "kernel"
-    name = file_name or (f"{stem}_cupy.py" if form == "cupy" else f"{stem}_main.cu")
+    name = file_name or f"{stem}_{_ENDINGS[form]}"
     program = resolve(request, entries, title or request.source.file_name)
     try:
-        text = cupy_script(program, name) if form == "cupy" else cuda_program(program, name)
+        text = _WRITERS[form](program, name)
     except NotExportable:
         raise
     except ValueError as error:

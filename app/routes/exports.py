@@ -12,7 +12,11 @@ from store.identifiers import is_id
 from takeaway import Format, NotExportable, export
 
 router = APIRouter(tags=["runs"])
-MEDIA_TYPES: dict[Format, str] = {"cupy": "text/x-python; charset=utf-8", "cu": "text/x-cuda; charset=utf-8"}
+MEDIA_TYPES: dict[Format, str] = {
+    "cupy": "text/x-python; charset=utf-8",
+    "cu": "text/x-cuda; charset=utf-8",
+    "kernel-tuner": "text/x-python; charset=utf-8",
+}
 
 
 @router.get(
@@ -30,7 +34,8 @@ async def export_run(
     run_id: str,
     service: Served,
     form: Annotated[
-        Format, Query(alias="format", description="cupy: a Python script; cu: CUDA C++ with main()")
+        Format,
+        Query(alias="format", description="cupy: a Python script; cu: CUDA C++ with main(); kernel-tuner: of a sweep"),
     ] = "cupy",
 ) -> Response:
     """A program of one file that makes the same launches on the same data, without Warpyard."""

@@ -37,7 +37,7 @@ KEPT_ABOVE = 30_000
 class Options:
     """How to compile. `fast` trades speed of the code for compile time; None decides by size, so that launches that
     last replace quick code by good code (`runtime.tiers`). False and True are for good and all. `patient`: no code is
-    made that is to be replaced.
+    made that is to be replaced. `hasty`: quick code first, whatever the size.
 
     `instruments` are names of `instruments.INSTRUMENTS`. `lanes` is the width of a gang, 32 or, where the kernel allows
     it, 64; None decides by what the kernel does. `processor` is one of `jit.LEVELS`, whose code is good for all that
@@ -46,6 +46,7 @@ class Options:
 
     fast: bool | None = None
     patient: bool = False
+    hasty: bool = False
     instruments: tuple[str, ...] = ()
     lanes: int | None = None
     processor: str | None = None
@@ -179,7 +180,8 @@ def _code(ir: str, options: Options) -> tuple[bytes, bytes]:
     fast, lines = options.fast, ir.count("\n")
     if options.processor is not None:
         return to_object(ir, processor=options.processor), b""
-    if fast is None and not options.patient and lines <= KEPT_ABOVE and good_seconds(ir) > QUICK_ABOVE_SECONDS:
+    replaceable = fast is None and not options.patient and lines <= KEPT_ABOVE
+    if replaceable and (options.hasty or good_seconds(ir) > QUICK_ABOVE_SECONDS):
         return to_quick_object(ir)
     return to_object(ir, lines > KEPT_ABOVE if fast is None else fast), b""
 

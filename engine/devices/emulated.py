@@ -12,12 +12,13 @@ from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Me
 from engine.devices.device import Code, DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, own_fault, refusal
 from engine.devices.occupancy import resident_blocks
+from engine.estimating.profile import Profile, sampled
 from engine.languages.source_text import SourceText
 from engine.values.dtypes import Array, numpy_dtype
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import ITEM_BYTES
 from protocol.events import DeviceKind, Found
-from protocol.frames import object_key
+from protocol.frames import object_key, profile_key
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
@@ -31,6 +32,7 @@ HEAP_BYTES = 8 << 20
 """For malloc inside kernels: CUDA's own default."""
 _PADDING = 4096
 _UNINITIALISED = b"\xcd"
+_COUNTING = emulator.Options(fast=True, instruments=("profile",))
 _MOST_REFUSALS = 20
 
 
@@ -87,7 +89,7 @@ class EmulatedDevice:
         module, problems = emulator.parse(kernel.ptx, own, wanted)
         if problems:
             raise DeviceRefusal(_shown([refusal(item, text, "the module") for item in problems]))
-        options = emulator.Options(instruments=plan.instruments, patient=final)
+        options = emulator.Options(instruments=plan.instruments, patient=final, hasty=plan.hasty)
         objects: dict[str, Code] = {}
         refused: list[Diagnostic] = []
         for launch in plan.launches.values():
@@ -97,6 +99,9 @@ class EmulatedDevice:
             try:
                 entry = emulator.compile_entry(module, launch.entry.name, launch.block, options)
                 objects[key] = Code(entry.to_bytes(), quick=bool(entry.better))
+                if plan.estimated:
+                    counting = emulator.compile_entry(module, launch.entry.name, launch.block, _COUNTING)
+                    objects[profile_key(key)] = Code(counting.to_bytes())
             except CompileProblems as error:
                 found = error.problems if own is None else [_in(own, item) for item in error.problems]
                 refused += [refusal(item, text, launch.entry.display) for item in found]
@@ -169,15 +174,25 @@ class EmulatedDevice:
             notes.append(_told_of_waiting(outcome.fault.note, launch.step))
         return LaunchReport(outcome.seconds, tuple(found), dict(outcome.counters), timed_out, diagnostics=tuple(notes))
 
+    def profile(self, launch: PlannedLaunch, arguments: Sequence[bytes], budget_seconds: float) -> Profile:
+        """Runs some of the launch's blocks, on the memory as it is, to tell what all of them do. Unestimated."""
+        loaded = self._all_loaded()[profile_key(object_key(launch.entry.name, launch.block))]
+        return sampled(
+            loaded, self._memory, launch.grid, launch.block, arguments, launch.dynamic_shared_bytes, budget_seconds
+        )
+
+    def _all_loaded(self) -> dict[str, Loaded]:
+        """All at once: while better code of one is made, LLVM can link no other."""
+        if not self._loaded:
+            self._loaded = {name: Loaded(code) for name, code in self._code.items()}
+        return self._loaded
+
     def _prepare(self, launch: PlannedLaunch) -> Prepared:
         resident = resident_blocks(
             self._architecture, launch.entry.resources, launch.grid, launch.block, launch.dynamic_shared_bytes
         )
-        if not self._loaded:
-            # All at once: while better code of one is made, LLVM can link no other.
-            self._loaded = {name: Loaded(code) for name, code in self._code.items()}
         return emulator.prepare(
-            self._loaded[object_key(launch.entry.name, launch.block)],
+            self._all_loaded()[object_key(launch.entry.name, launch.block)],
             self._memory,
             launch.grid,
             self._team,

@@ -24,6 +24,13 @@ def resident_blocks(
     return computed.blocks_per_sm * architectures()[architecture].gpu.sm_count
 
 
+def resident_blocks_per_sm(
+    architecture: str, resources: Resources, block: Sequence[int], dynamic_shared_bytes: int
+) -> int:
+    """How many blocks of a launch one SM holds at once."""
+    return occupancy(architecture, resources, (1, 1, 1), block, dynamic_shared_bytes).blocks_per_sm
+
+
 def block_limits(
     limits: Limits, threads: int, registers: int, shared_bytes: int, barriers: int = 0
 ) -> tuple[OccupancyLimit, ...]:

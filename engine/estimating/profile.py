@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from emulator import Memory
+from emulator import LaunchError, Loaded, Memory
 from emulator.runtime.sample import SECTOR, BlockProfile, Sampler, Sectors
 
 Extents = tuple[int, int, int]
@@ -93,6 +93,33 @@ AVERAGES = tuple(
     if item.name.endswith(("_cycles", "_lines", "_sectors", "_waits", "_lanes", "_operations"))
     and item.name[:7] != "unique_"
 )
+
+
+class Unestimated(Exception):
+    """Why there is no estimate, in words for the user."""
+
+
+def sampled(
+    loaded: Loaded,
+    memory: Memory,
+    grid: Extents,
+    block: Extents,
+    arguments: Sequence[bytes],
+    dynamic_shared_bytes: int,
+    budget_seconds: float,
+) -> Profile:
+    """What a launch does, told from some of its blocks, which run on the memory as it is. Unestimated."""
+    try:
+        sampler = Sampler(loaded, memory, grid, arguments, dynamic_shared_bytes)
+    except LaunchError as error:
+        raise Unestimated(str(error)) from None
+    try:
+        found = profile_launch(sampler, memory, grid, block, budget_seconds)
+    finally:
+        sampler.close()
+    if found is None:
+        raise Unestimated("a block that was to be sampled met a defect, or took too long")
+    return found
 
 
 def profile_launch(

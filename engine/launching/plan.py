@@ -42,6 +42,10 @@ class Plan:
     launches: Mapping[str, PlannedLaunch]
     diagnostics: tuple[Diagnostic, ...]
     instruments: tuple[Instrument, ...] = ()
+    estimated: bool = False
+    """Whether the launches' time on a GPU is to be estimated as well."""
+    hasty: bool = False
+    """It is one of many, so that its code is made quickly rather than well."""
 
     @property
     def refused(self) -> bool:
@@ -82,7 +86,7 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
         )
     if not any(item.severity == "error" for item in found):
         found += _never_written(run, launches)
-    return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))))
+    return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))), run.estimate is not None)
 
 
 def _never_written(run: RunRequest, launches: Mapping[str, PlannedLaunch]) -> Iterator[Diagnostic]:
