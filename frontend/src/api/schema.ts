@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 50b6d8aea71b8a623261ea40aac31f822c0c8e7a8630bab4f6d20c3ba1e01941
+// Made by `npm run types` from the protocol's models; sha256 fb03e022f2ba0f33ce695e7d9c22a3d4bb85a3d64f1e5ea551d00ef44bb3ca95
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -49,6 +49,16 @@ export interface components {
              * @default null
              */
             name?: string | null;
+        };
+        /**
+         * Bound
+         * @description What one resource alone would make of the launch.
+         */
+        Bound: {
+            /** Resource */
+            resource: string;
+            /** Seconds */
+            seconds: number;
         };
         /**
          * Buffer
@@ -313,6 +323,21 @@ export interface components {
             worker?: string;
         };
         /**
+         * Concluded
+         * @description The end of a sweep: which cell is best, why, and what limits it, in words made of the cells' own figures.
+         */
+        Concluded: {
+            /** Best */
+            best: number | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "concluded";
+            /** Text */
+            text: string;
+        };
+        /**
          * Counted
          * @description What an instrument counted over one launch.
          */
@@ -558,6 +583,63 @@ export interface components {
             relative?: number;
         };
         /**
+         * Estimate
+         * @description Seconds that a launch would take on a GPU, told from a sample of its blocks (docs/estimate.md).
+         */
+        Estimate: {
+            /**
+             * Bounds
+             * @default []
+             */
+            bounds?: components["schemas"]["Bound"][];
+            /** Gpu */
+            gpu: string;
+            /**
+             * Judged On
+             * @default
+             */
+            judged_on?: string;
+            /** Limiter */
+            limiter: string;
+            /**
+             * Median Error
+             * @default 0
+             */
+            median_error?: number;
+            /**
+             * P90 Error
+             * @default 0
+             */
+            p90_error?: number;
+            /**
+             * Sampled Blocks
+             * @default 0
+             */
+            sampled_blocks?: number;
+            /** Seconds */
+            seconds: number;
+        };
+        /**
+         * Estimated
+         * @description An estimate of one launch step of a run, or why there is none.
+         */
+        Estimated: {
+            /** @default null */
+            estimate?: components["schemas"]["Estimate"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "estimated";
+            /** Step */
+            step: string;
+            /**
+             * Why Not
+             * @default
+             */
+            why_not?: string;
+        };
+        /**
          * EventRecord
          * @description An event with its place in the stream: id is <attempt>-<sequence>, at is Unix time in seconds.
          */
@@ -565,7 +647,7 @@ export interface components {
             /** At */
             at: number;
             /** Event */
-            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Finished"];
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Concluded"] | components["schemas"]["Estimated"] | components["schemas"]["Finished"];
             /** Id */
             id: string;
         };
@@ -1053,6 +1135,16 @@ export interface components {
             values: (boolean | number | string)[];
         };
         /**
+         * MacroAxis
+         * @description A macro of the source and the values to try, such as TILE with 8, 16 and 32.
+         */
+        MacroAxis: {
+            /** Name */
+            name: string;
+            /** Values */
+            values: string[];
+        };
+        /**
          * Normal
          * @description numpy.random.default_rng(seed).standard_normal, times deviation plus mean.
          */
@@ -1464,6 +1556,11 @@ export interface components {
              * @default auto
              */
             device?: string;
+            /**
+             * Estimate
+             * @default null
+             */
+            estimate?: string | null;
             /** @default null */
             film?: components["schemas"]["Film"] | null;
             /**
@@ -1515,6 +1612,8 @@ export interface components {
             checks?: components["schemas"]["Checked"][];
             /** @default null */
             compiled?: components["schemas"]["Compiled"] | null;
+            /** @default null */
+            conclusion?: components["schemas"]["Concluded"] | null;
             /**
              * Counters
              * @default []
@@ -1530,6 +1629,11 @@ export interface components {
              * @default []
              */
             diagnostics?: components["schemas"]["Diagnostic"][];
+            /**
+             * Estimates
+             * @default []
+             */
+            estimates?: components["schemas"]["Estimated"][];
             /**
              * Film
              * @default []
@@ -1727,23 +1831,57 @@ export interface components {
         };
         /**
          * Sweep
-         * @description Runs all steps once for every block shape, each time from the buffers' initial values.
+         * @description Runs all steps for every cell, each time from the buffers' initial values.
          *
-         *     The shape takes the place of the block in one launch step. Its grid follows (`swept_grid`). What the run reads
-         *     back, checks and prints is of the first shape that can run.
+         *     A cell is a block shape, which takes the place of the block in one launch step, with a value for each macro. Its
+         *     grid follows (`swept_grid`), or is given by expressions. What the run reads back, checks and prints is of the first
+         *     cell that can run. Cells run in an order of chance, so that no trend of the machine favours some.
+         *
+         *     Expressions (`protocol.expressions`) know block_x, block_y, block_z, threads, warps, the macros, the launch's
+         *     scalar arguments by name and len(buffer); restrictions also grid_x, grid_y, grid_z, blocks and shared_bytes.
          */
         Sweep: {
             /** Blocks */
             blocks: number[][];
             /**
+             * Dynamic Shared Bytes
+             * @default
+             */
+            dynamic_shared_bytes?: string;
+            /**
+             * Grid
+             * @default []
+             */
+            grid?: string[];
+            /**
+             * Macros
+             * @default []
+             */
+            macros?: components["schemas"]["MacroAxis"][];
+            /**
+             * Sample
+             * @default null
+             */
+            sample?: number | null;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
              * Step
              * @default null
              */
             step?: string | null;
+            /**
+             * Where
+             * @default []
+             */
+            where?: string[];
         };
         /**
          * Swept
-         * @description How one block shape of a sweep did.
+         * @description How one cell of a sweep did. A later one of the same index takes its place.
          */
         Swept: {
             /** Block */
@@ -1773,6 +1911,13 @@ export interface components {
              * @default
              */
             differs_at?: string;
+            /**
+             * Dynamic Shared Bytes
+             * @default 0
+             */
+            dynamic_shared_bytes?: number;
+            /** @default null */
+            estimate?: components["schemas"]["Estimate"] | null;
             /** Grid */
             grid: [
                 number,
@@ -1786,8 +1931,20 @@ export interface components {
              * @enum {string}
              */
             kind: "swept";
+            /**
+             * Macros
+             * @default {}
+             */
+            macros?: {
+                [key: string]: string;
+            };
             /** @default null */
             occupancy?: components["schemas"]["Occupancy"] | null;
+            /**
+             * Passed
+             * @default null
+             */
+            passed?: boolean | null;
             /** Registers */
             registers: number;
             /**
@@ -1806,10 +1963,15 @@ export interface components {
              */
             seconds?: number | null;
             /**
+             * Spill Bytes
+             * @default 0
+             */
+            spill_bytes?: number;
+            /**
              * State
              * @enum {string}
              */
-            state: "ran" | "refused" | "failed" | "not-run";
+            state: "ran" | "refused" | "failed" | "not-run" | "excluded";
             /** Step */
             step: string;
         };
