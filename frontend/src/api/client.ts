@@ -55,7 +55,7 @@ function inWords(status: number, problem: ProblemBody, retryAfter: number | null
   return text;
 }
 
-export type ExportFormat = 'cupy' | 'cu';
+export type ExportFormat = 'cupy' | 'cu' | 'kernel-tuner';
 
 async function answer(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
@@ -103,7 +103,7 @@ export const api = {
   exported: async (id: string, format: ExportFormat): Promise<{ blob: Blob; name: string }> => {
     const response = await answer(`/api/runs/${segment(id)}/export?format=${format}`);
     const named = /filename="?([\w.-]+)"?/.exec(response.headers.get('content-disposition') ?? '')?.[1];
-    return { blob: await response.blob(), name: named ?? (format === 'cupy' ? 'kernel.py' : 'kernel.cu') };
+    return { blob: await response.blob(), name: named ?? (format === 'cu' ? 'kernel.cu' : 'kernel.py') };
   },
   upload: (file: Blob) =>
     call<UploadedArray>('/api/uploads', {

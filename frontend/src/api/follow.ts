@@ -16,6 +16,8 @@ const KINDS: Record<RunEvent['kind'], true> = {
   filmed: true,
   checked: true,
   swept: true,
+  concluded: true,
+  estimated: true,
   finished: true,
 };
 

@@ -18,6 +18,7 @@ export type DeviceInfo = Schemas['DeviceInfo'];
 export type Diagnostic = Schemas['Diagnostic'];
 export type DType = Schemas['Buffer']['dtype'];
 export type Entry = Schemas['Entry'];
+export type Estimate = Schemas['Estimate'];
 export type EventRecord = Schemas['EventRecord'];
 export type Film = Schemas['Film'];
 export type Filmed = Schemas['Filmed'];

@@ -112,7 +112,7 @@ export interface Draft {
   /** Not sent while its text is empty. */
   reference: ReferenceDraft;
   instruments: Instrument[];
-  /** Block shapes that the document came with. */
+  /** The sweep that the document came with, or that was tried last. */
   sweep: Sweep | null;
 }
 

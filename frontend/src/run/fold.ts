@@ -3,8 +3,8 @@ import type { EventRecord, RunResult } from '../api/types';
 
 export const MAX_PRINTED_CHARACTERS = 1 << 20;
 
-type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'film'>;
-type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled'>;
+type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'estimates' | 'film'>;
+type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled' | 'conclusion'>;
 type Filled<T> = { [K in keyof T]-?: NonNullable<T[K]> };
 
 const noLists = (): Filled<Lists> => ({
@@ -16,6 +16,7 @@ const noLists = (): Filled<Lists> => ({
   buffers: [],
   checks: [],
   sweep: [],
+  estimates: [],
   film: [],
 });
 
@@ -41,7 +42,7 @@ class Printed {
 
 export class Fold {
   private attempt = -1;
-  private scalars: Scalars = { state: 'queued', device: '', verdict: null, message: '', compiled: null };
+  private scalars: Scalars = { state: 'queued', device: '', verdict: null, message: '', compiled: null, conclusion: null };
   private lists = noLists();
   private printed = new Printed();
 
@@ -50,7 +51,7 @@ export class Fold {
     if (number < this.attempt) return;
     if (number > this.attempt) {
       this.attempt = number;
-      this.scalars = { state: 'queued', device: this.scalars.device, verdict: null, message: '', compiled: null };
+      this.scalars = { state: 'queued', device: this.scalars.device, verdict: null, message: '', compiled: null, conclusion: null };
       this.lists = noLists();
       this.printed = new Printed();
     }
@@ -89,7 +90,13 @@ export class Fold {
         this.lists.checks.push(event);
         break;
       case 'swept':
-        this.lists.sweep.push(event);
+        this.lists.sweep = [...this.lists.sweep.filter(({ index }) => index !== event.index), event].sort((a, b) => a.index - b.index);
+        break;
+      case 'concluded':
+        this.scalars.conclusion = event;
+        break;
+      case 'estimated':
+        this.lists.estimates.push(event);
         break;
       case 'filmed':
         this.lists.film.push(event);

@@ -1,16 +1,20 @@
 /** Block shapes to try: two sets, or a list as people type it. */
 import { readExtent, type Read } from '../document/numbers';
 
-export type ShapeSet = 'line' | 'plane' | 'own';
+export type ShapeSet = 'line' | 'plane' | 'cube' | 'own';
 
 /** As the protocol has it. */
-export const MAX_SHAPES = 32;
+export const MAX_SHAPES = 256;
 
 const LINE = [32, 64, 96, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024].map((x) => [x]);
 const PLANE = [
   [8, 4], [32, 1], [8, 8], [32, 2], [16, 8], [32, 4], [8, 32], [16, 16], [32, 8], [64, 4], [256, 1], [16, 32], [32, 16],
   [64, 8], [32, 32], [128, 8],
 ];
+
+const CUBE = [4, 8, 16, 32].flatMap((x) =>
+  [2, 4, 8].flatMap((y) => [2, 4, 8].map((z) => [x, y, z]).filter(([a = 1, b = 1, c = 1]) => a * b * c >= 64 && a * b * c <= 1024)),
+);
 
 export const writeBlock = (block: readonly number[]): string => {
   const last = Math.max(0, block.findLastIndex((extent) => extent !== 1));
@@ -43,8 +47,8 @@ export function readShapes(text: string): Read<number[][]> {
 }
 
 export function chosenShapes(set: ShapeSet, own: string): Read<number[][]> {
-  return set === 'own' ? readShapes(own) : { ok: true, value: set === 'line' ? LINE : PLANE };
+  return set === 'own' ? readShapes(own) : { ok: true, value: { line: LINE, plane: PLANE, cube: CUBE }[set] };
 }
 
-/** A block of several rows is tried in two dimensions. */
-export const naturalSet = (block: readonly number[]): ShapeSet => (block.slice(1).some((extent) => extent > 1) ? 'plane' : 'line');
+/** A block of several rows is tried in as many dimensions. */
+export const naturalSet = ([, y = 1, z = 1]: readonly number[]): ShapeSet => (z > 1 ? 'cube' : y > 1 ? 'plane' : 'line');

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Swept } from '../api/types';
-import { best, limiter, remark, rowsOf, share } from './rows';
+import { best, label, limiter, remark, rowsOf, share } from './rows';
+import { countCells, NOTHING, readTyped, typedOf } from './sweep';
 import { chosenShapes, MAX_SHAPES, naturalSet, readShapes, writeBlock } from './shapes';
 
 const swept = (index: number, seconds: number | null, warps: number | null, more: Partial<Swept> = {}): Swept => ({
@@ -41,13 +42,13 @@ test.each([
   ['1x2x3x4', 'more than three'],
   ['64, 64', 'twice'],
   ['16, 16x1', 'twice'],
-  [Array.from({ length: 33 }, (_, index) => index + 1).join(), '33 shapes; one job tries at most 32'],
+  [Array.from({ length: 257 }, (_, index) => index + 1).join(), '257 shapes; one job tries at most 256'],
 ])('shapes %j are refused: %s', (text, words) => {
   const read = readShapes(text);
   expect(read.ok ? '' : read.message).toContain(words);
 });
 
-test.each(['line', 'plane'] as const)('the set %s is one job of distinct shapes, none above 1,024 threads', (set) => {
+test.each(['line', 'plane', 'cube'] as const)('the set %s is one job of distinct shapes, none above 1,024 threads', (set) => {
   const read = chosenShapes(set, '');
   const shapes = read.ok ? read.value : [];
   expect(shapes.length).toBeGreaterThan(8);
@@ -66,21 +67,60 @@ test.each([
 });
 
 test('a block of several rows is tried in two dimensions', () => {
-  expect([naturalSet([256, 1, 1]), naturalSet([32, 8, 1])]).toEqual(['line', 'plane']);
+  expect([naturalSet([256, 1, 1]), naturalSet([32, 8, 1]), naturalSet([8, 8, 4])]).toEqual(['line', 'plane', 'cube']);
 });
 
 test('rows keep the order of the request and wait for their shape', () => {
   const late = swept(1, 1, 64);
-  expect(rowsOf([[32], [64]], [late])).toEqual([
-    { index: 0, block: [32], swept: null },
-    { index: 1, block: [64], swept: late },
+  expect(rowsOf({ blocks: [[32], [64]] }, [late], false)).toEqual([
+    { index: 0, block: [32], macros: {}, swept: null },
+    { index: 1, block: [64], macros: {}, swept: late },
   ]);
+});
+
+test('cells are shapes times macros; those left out, and those not drawn, have no row', () => {
+  const sweep = { blocks: [[32], [64]], macros: [{ name: 'T', values: ['1', '2'] }, { name: 'U', values: ['4'] }] };
+  const rows = rowsOf(sweep, [swept(2, null, null, { state: 'excluded' })], false);
+  expect(rows.map(label)).toEqual(['32, T=1, U=4', '64, T=1, U=4', '64, T=2, U=4']);
+  expect(rows.map(({ index }) => index)).toEqual([0, 1, 3]);
+  expect(rowsOf({ ...sweep, sample: 1 }, [swept(3, 1, 64)], true).map(({ index }) => index)).toEqual([3]);
+});
+
+test('a sweep is typed and comes back', () => {
+  const typed = { macros: 'TILE = 8, 16\nU=1', where: 'block_x == TILE', grid: 'n // threads', shared: 'threads * 4', sample: '12' };
+  const read = readTyped(typed);
+  expect(read).toEqual({
+    ok: true,
+    value: {
+      macros: [{ name: 'TILE', values: ['8', '16'] }, { name: 'U', values: ['1'] }],
+      where: ['block_x == TILE'],
+      grid: ['n // threads'],
+      dynamic_shared_bytes: 'threads * 4',
+      sample: 12,
+    },
+  });
+  if (!read.ok) return;
+  expect(typedOf({ blocks: [[32]], ...read.value })).toEqual({ ...typed, macros: 'TILE = 8, 16\nU = 1' });
+  expect(countCells(3, read.value)).toBe(6);
+  expect(readTyped(NOTHING)).toEqual({ ok: true, value: {} });
+});
+
+test.each([
+  [{ ...NOTHING, macros: 'TILE' }, 'gives no macro'],
+  [{ ...NOTHING, macros: '2A = 3' }, 'gives no macro'],
+  [{ ...NOTHING, sample: '0' }, '1 to 256'],
+  [{ ...NOTHING, sample: 'many' }, '1 to 256'],
+])('%j is refused', (typed, words) => {
+  const read = readTyped(typed);
+  expect(read.ok ? '' : read.message).toContain(words);
 });
 
 test.each<[string, Swept[], number[], string]>([
   ['emulated: occupancy, not time', [swept(0, 0.001, 32), swept(1, 9, 64), swept(2, 5, 64)], [1, 2], 'Highest occupancy, 100 %: 64 and 96.'],
   ['on a GPU: time', [swept(0, 0.002, 64, { clock: 'gpu-events' }), swept(1, 0.001, 32, { clock: 'gpu-events' })], [1], 'Fastest, 1 ms: 64.'],
   ['other results are never best', [swept(0, 1, 32), swept(1, 1, 64, { same_as_first: false })], [0], 'Highest occupancy, 50 %: 32.'],
+  ['an estimate goes before occupancy', [swept(0, 1, 64, { estimate: { gpu: 'T4', seconds: 2e-6, limiter: 'DRAM' } }), swept(1, 1, 32, { estimate: { gpu: 'T4', seconds: 1e-6, limiter: 'DRAM' } })], [1], 'Fastest, 1 µs: 64.'],
+  ['wrong results are never best', [swept(0, 1, 32), swept(1, 1, 64, { passed: false })], [0], 'Highest occupancy, 50 %: 32.'],
   ['refused ones neither', [swept(0, null, null, { state: 'refused' })], [], ''],
   ['of many equals none stands out', [0, 1, 2, 3, 4].map((index) => swept(index, 1, index ? 64 : 32)), [], 'Highest occupancy, 100 %: 4 of 5 shapes.'],
 ])('best, %s', (_, rows, marked, words) => {

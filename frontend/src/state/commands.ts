@@ -49,8 +49,8 @@ export function commands(openFile: () => void): Command[] {
 export const exportable = (): boolean => (run.request?.source.language ?? 'cuda-c++') === 'cuda-c++';
 
 /** Saves the run that is shown as a program of one file. */
-export async function takeAway(format: ExportFormat): Promise<void> {
-  if (!run.id) {
+export async function takeAway(format: ExportFormat, id = run.id): Promise<void> {
+  if (!id) {
     ui.say('Run the kernel first: the program is made of a run.', true);
     return;
   }
@@ -59,7 +59,7 @@ export async function takeAway(format: ExportFormat): Promise<void> {
     return;
   }
   try {
-    const { blob, name } = await api.exported(run.id, format);
+    const { blob, name } = await api.exported(id, format);
     download(blob, name);
     ui.say(`${name} is saved.`);
   } catch (error) {

@@ -39,8 +39,8 @@ class RunSession {
 
   busy = $derived(this.sending || (this.id !== null && this.result?.state !== 'finished' && !this.failure));
 
-  /** Sends the document; with a sweep, the selected launch runs with each of its block shapes. */
-  async start(sweep: Sweep | null = null): Promise<void> {
+  /** Sends the document; with a sweep, the selected launch runs with each of its cells. `estimate`: a GPU, or auto. */
+  async start(sweep: Sweep | null = null, estimate: string | null = null): Promise<void> {
     if (this.busy) return;
     if (sweep) ui.show('sizes');
     else ui.show(ui.tab === 'reference' ? 'reference' : 'output');
@@ -49,7 +49,7 @@ class RunSession {
     try {
       if (!(await this.caughtUp())) return;
       const { problems } = workspace.built;
-      const request: RunRequest = sweep ? { ...workspace.built.request, sweep } : workspace.built.request;
+      const request: RunRequest = { ...workspace.built.request, ...(sweep && { sweep }), ...(estimate && { estimate }) };
       if (problems.length) {
         this.refuse(problems);
         return;

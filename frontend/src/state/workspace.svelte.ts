@@ -1,5 +1,5 @@
 /** The open document: its draft, the kernels that its source has, and the faults of its fields. */
-import type { Entry, FieldProblem, RunRequest, SharePayload } from '../api/types';
+import type { Entry, FieldProblem, RunRequest, SharePayload, Sweep } from '../api/types';
 import { build, type Built } from '../document/build';
 import { type BufferDraft, type Draft, launchAt, type LaunchDraft, launches } from '../document/draft';
 import { dropDraft, pruneDrafts, saveDraft, savedDraft, setAside, takeOther } from '../document/drafts';
@@ -43,6 +43,8 @@ class Workspace {
   /** Kernels of the last source that compiled. */
   entries = $state.raw<readonly Entry[]>([]);
   reported = $state.raw<readonly Reported[]>([]);
+  /** The sweep that was tried last on this document; a link keeps it. */
+  tried = $state.raw<Sweep | null>(null);
   private baseline = $state('');
   /** That another tab has the document too was said. */
   private told = false;
@@ -75,6 +77,7 @@ class Workspace {
     this.origin = origin;
     this.selected = 'steps.0';
     this.reported = [];
+    this.tried = null;
     this.entries = [];
     this.kernelTitle = null;
     this.former.clear();
@@ -188,7 +191,8 @@ class Workspace {
   }
 
   payload(): SharePayload {
-    return { schema_version: 1, title: this.draft.title.trim(), request: this.built.request, views: this.built.views };
+    const sweep = this.tried ?? this.draft.sweep;
+    return { schema_version: 1, title: this.draft.title.trim(), request: { ...this.built.request, ...(sweep && { sweep }) }, views: this.built.views };
   }
 
   private gridOf(launch: LaunchDraft | null): number[] | null {
