@@ -15,6 +15,7 @@ from engine.launching.plan import Plan, plan
 from engine.outcome import tell_results, values_refused
 from engine.steps import StepRunner
 from engine.sweep import sweep_job
+from engine.tracing import tell_trace
 from protocol.base import FieldError
 from protocol.events import Timed
 from protocol.run import LaunchRequest
@@ -66,3 +67,5 @@ def _run(
     tell_results(runner, expected, emission, finished)
     if finished and run.estimate is not None and isinstance(device, EmulatedDevice):
         tell_estimates(runner, device, values, run.estimate, emission)
+    if finished and run.trace is not None and isinstance(device, EmulatedDevice):
+        tell_trace(runner, device, values, run.trace, emission)

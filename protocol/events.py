@@ -11,6 +11,7 @@ from protocol.estimate import Estimated
 from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
 from protocol.sweep import Concluded, Swept
+from protocol.trace import Traced
 
 Coordinates = tuple[int, int, int]
 Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "film", "transfer", "total"]
@@ -191,6 +192,7 @@ Event = Annotated[
     | Swept
     | Concluded
     | Estimated
+    | Traced
     | Finished,
     Field(discriminator="kind"),
 ]

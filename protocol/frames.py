@@ -8,7 +8,7 @@
 | {"artifact": "recognised"} | Recognised as JSON |
 | {"artifact": "cubin"} | the CUBIN |
 | {"artifact": "occupancy"} | a JSON list of EntryOccupancy |
-| {"artifact": "object", "key": k} | emulator code of one launch; k is `object_key`, or `profile_key` of it |
+| {"artifact": "object", "key": k} | emulator code of one launch; k: `object_key`, `profile_key`, `trace_key` |
 | {"artifact": "expected", "buffer": n} | what a reference expects in a buffer, row-major |
 
 Blobs that the host hands to a child by name: "object:<key>", "cubin", "upload:<digest>" (a whole .npy file),
@@ -24,6 +24,11 @@ def object_key(entry: str, block: tuple[int, int, int]) -> str:
 def profile_key(key: str) -> str:
     """Names the code of the same launch that counts, for an estimate; `key` is an object_key."""
     return f"{key}:profile"
+
+
+def trace_key(key: str) -> str:
+    """Names the code of the same launch that traces a warp; `key` is an object_key."""
+    return f"{key}:trace"
 
 
 def of_variant(combination: int, name: str) -> str:

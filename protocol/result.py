@@ -22,6 +22,7 @@ from protocol.events import (
 )
 from protocol.film import Filmed
 from protocol.sweep import Concluded, Swept
+from protocol.trace import Traced
 
 MAX_PRINTED_CHARACTERS = 1 << 20
 
@@ -49,6 +50,7 @@ class RunResult(Model):
     """A row for each cell, in the order of their indices."""
     conclusion: Concluded | None = None
     estimates: tuple[Estimated, ...] = ()
+    traces: tuple[Traced, ...] = ()
     film: tuple[Filmed, ...] = ()
 
 
@@ -98,6 +100,8 @@ def fold(records: Iterable[EventRecord]) -> RunResult:
                 state["conclusion"] = event
             case Estimated():
                 append("estimates", event)
+            case Traced():
+                append("traces", event)
             case Filmed():
                 append("film", event)
             case Finished():

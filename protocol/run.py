@@ -30,6 +30,7 @@ from protocol.launch import (
 from protocol.source import Options, Source
 from protocol.specialise import SPECIALISING, specialisations
 from protocol.sweep import Sweep, check_shapes, swept_step
+from protocol.trace import TraceWish
 from protocol.translation import Translation
 
 MAX_BUFFERS = 32
@@ -79,6 +80,8 @@ class RunRequest(Model):
     estimate: str | None = None
     """The emulator also estimates the launches' time on this GPU of `protocol.gpus`; "auto" is the one that the
     architecture stands for. Without effect on a GPU, which measures."""
+    trace: TraceWish | None = None
+    """The emulator also tells what one warp of a launch does in memory, once the results are told."""
     film: Film | None = None
     """Frames of a buffer between the rounds of a repeat; with a sweep they are of its first shape."""
 
@@ -125,6 +128,8 @@ class RunRequest(Model):
         self._check_kernels()
         if self.sweep is not None:
             self._check_sweep(self.sweep)
+        if self.trace is not None:
+            self._check_trace(self.trace)
         if self.film is not None:
             check_film(self.steps, self.buffers, self.film)
         return self
@@ -136,6 +141,15 @@ class RunRequest(Model):
                 f"the launches ask for {asked} kernels made to measure; {MAX_SPECIALISATIONS} are compiled at once"
             )
             raise FieldError("steps", message)
+
+    def _check_trace(self, trace: TraceWish) -> None:
+        launches = [path for path, step in walk(self.steps) if isinstance(step, Launch)]
+        if self.device.startswith("gpu"):
+            raise FieldError("trace", "a GPU cannot be looked into: choose the emulator")
+        if trace.step is None and len(launches) > 1:
+            raise FieldError("trace.step", f"there are {len(launches)} launches: name one ({', '.join(launches[:8])})")
+        if trace.step is not None and trace.step not in launches:
+            raise FieldError("trace.step", f"{trace.step} is no launch (there are: {', '.join(launches[:8])})")
 
     def _check_sweep(self, sweep: Sweep) -> None:
         try:

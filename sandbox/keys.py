@@ -34,6 +34,8 @@ def code_key(compiled: str, run: RunRequest, combination: int = 0) -> str:
         for block in _blocks(run, path, step, combination)
     }
     estimated = ["estimate"] if run.estimate is not None else []
+    if run.trace is not None:
+        estimated.append(f"trace {run.trace.step or ''}")
     return _digest("code", compiled, processor_key(), *sorted(set(run.instruments)), *estimated, *sorted(wanted))
 
 

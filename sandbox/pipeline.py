@@ -22,7 +22,8 @@ from sandbox.variants import Variants, compile_variants
 from sandbox.verdicts import finished, worst
 
 _OF_A_LAUNCH = (
-    "launched", "printed", "found", "counted", "timed", "checked", "swept", "concluded", "estimated", "diagnosed",
+    "launched", "printed", "found", "counted", "timed", "checked", "swept", "concluded", "estimated", "traced",
+    "diagnosed",
 )  # fmt: skip
 """Events that a launch child may send, beside what it is awaited to."""
 

@@ -6,9 +6,10 @@ from emulator.instruments.checking import Checking
 from emulator.instruments.counting import Counting
 from emulator.instruments.instrument import Instrument
 from emulator.instruments.profiling import Profiling
+from emulator.instruments.tracing import Tracing
 
 # By name, in the order in which their code runs.
-INSTRUMENTS: dict[str, type[Instrument]] = {kind.name: kind for kind in (Counting, Checking, Profiling)}
+INSTRUMENTS: dict[str, type[Instrument]] = {kind.name: kind for kind in (Counting, Checking, Profiling, Tracing)}
 
 
 def make_instruments(names: tuple[str, ...]) -> list[Instrument]:

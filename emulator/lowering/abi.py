@@ -37,6 +37,8 @@ The **launch context** (`CONTEXT_*`) is one structure a launch, read by all OS t
     296 ptr touched           a byte for each 32-byte sector of the run's memory, where a launch is profiled
     304 i64 touched from      the first sector's address
     312 i64 touched sectors
+    320 ptr trace             of the instrument that traces, a record for each site
+    328 i32 traced warp       of a block, whose accesses are noted
 
 The **worker state** (`WORKER_*`) is one structure for each block that an OS thread holds, see `runtime.residency`:
 
@@ -138,7 +140,10 @@ CONTEXT_CALLS = 288
 CONTEXT_TOUCHED = 296
 CONTEXT_TOUCHED_FROM = 304
 CONTEXT_TOUCHED_SECTORS = 312
-CONTEXT_BYTES = 320
+CONTEXT_TRACE = 320
+CONTEXT_TRACED_WARP = 328
+CONTEXT_BYTES = 336
+TRACE_BYTES = 272
 
 # Bytes before a block's shared memory in which atomic operations of idle lanes end: a word for each lane.
 SHARED_SCRATCH = 128

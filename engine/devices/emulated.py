@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import emulator
 from emulator import CompiledEntry, CompileProblems, InternalFailure, Loaded, Memory, Prepared, Team
+from emulator.runtime.trace import Tracer
 from engine.devices.device import Code, DeviceRefusal, LaunchReport, Print
 from engine.devices.findings import TIMEOUT, Named, finding, own_fault, refusal
 from engine.devices.occupancy import resident_blocks
@@ -18,7 +19,7 @@ from engine.values.dtypes import Array, numpy_dtype
 from protocol.diagnostics import Diagnostic
 from protocol.dtypes import ITEM_BYTES
 from protocol.events import DeviceKind, Found
-from protocol.frames import object_key, profile_key
+from protocol.frames import object_key, profile_key, trace_key
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
@@ -32,6 +33,7 @@ HEAP_BYTES = 8 << 20
 """For malloc inside kernels: CUDA's own default."""
 _PADDING = 4096
 _UNINITIALISED = b"\xcd"
+_TRACING = emulator.Options(fast=True, instruments=("trace",))
 _COUNTING = emulator.Options(fast=True, instruments=("profile",))
 _MOST_REFUSALS = 20
 
@@ -94,7 +96,7 @@ class EmulatedDevice:
         refused: list[Diagnostic] = []
         for launch in plan.launches.values():
             key = object_key(launch.entry.name, launch.block)
-            if key in objects:
+            if key in objects and (plan.traced != launch.step or trace_key(key) in objects):
                 continue
             try:
                 entry = emulator.compile_entry(module, launch.entry.name, launch.block, options)
@@ -102,6 +104,9 @@ class EmulatedDevice:
                 if plan.estimated:
                     counting = emulator.compile_entry(module, launch.entry.name, launch.block, _COUNTING)
                     objects[profile_key(key)] = Code(counting.to_bytes())
+                if plan.traced == launch.step:
+                    tracing = emulator.compile_entry(module, launch.entry.name, launch.block, _TRACING)
+                    objects[trace_key(key)] = Code(tracing.to_bytes())
             except CompileProblems as error:
                 found = error.problems if own is None else [_in(own, item) for item in error.problems]
                 refused += [refusal(item, text, launch.entry.display) for item in found]
@@ -180,6 +185,18 @@ class EmulatedDevice:
         return sampled(
             loaded, self._memory, launch.grid, launch.block, arguments, launch.dynamic_shared_bytes, budget_seconds
         )
+
+    def tracer(self, launch: PlannedLaunch, arguments: Sequence[bytes]) -> Tracer:
+        """Of a launch that is to be traced, on the memory as it is. LaunchError where its blocks cannot run alone."""
+        loaded = self._all_loaded()[trace_key(object_key(launch.entry.name, launch.block))]
+        return Tracer(loaded, self._memory, launch.grid, arguments, launch.dynamic_shared_bytes)
+
+    def place(self, address: int) -> tuple[str, int]:
+        """The buffer that an address of the arena lies in, by the name that it was allocated under, and its start."""
+        for buffer in self._memory.buffers:
+            if buffer.address <= address < buffer.address + max(1, buffer.nbytes) and buffer.name in self._buffers:
+                return self._buffers[buffer.name].name, buffer.address
+        return "", 0
 
     def _all_loaded(self) -> dict[str, Loaded]:
         """All at once: while better code of one is made, LLVM can link no other."""

@@ -44,6 +44,8 @@ class Plan:
     instruments: tuple[Instrument, ...] = ()
     estimated: bool = False
     """Whether the launches' time on a GPU is to be estimated as well."""
+    traced: str = ""
+    """The step of the launch that a warp is traced of."""
     hasty: bool = False
     """It is one of many, so that its code is made quickly rather than well."""
 
@@ -86,7 +88,13 @@ def plan(run: RunRequest, kernel: CompiledKernel) -> Plan:
         )
     if not any(item.severity == "error" for item in found):
         found += _never_written(run, launches)
-    return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))), run.estimate is not None)
+    return Plan(launches, tuple(found), tuple(sorted(set(run.instruments))), run.estimate is not None, _traced(run))
+
+
+def _traced(run: RunRequest) -> str:
+    if run.trace is None:
+        return ""
+    return run.trace.step or next(path for path, step in walk(run.steps) if isinstance(step, Launch))
 
 
 def _never_written(run: RunRequest, launches: Mapping[str, PlannedLaunch]) -> Iterator[Diagnostic]:
