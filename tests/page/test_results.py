@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.page.conftest import Watch
 from tests.page.steps import field, launch, open_page, run, verdict, write
+from tests.page.test_shell import violations
 
 SPIN = "__global__ void spin(volatile int *a) { while (a[0] == 0) { a[1] = a[0]; } }"
 FLOOD = """#include <cstdio>
@@ -207,3 +208,15 @@ def test_ptx_shares_its_hue_with_the_source(page: Page) -> None:
     page.locator("[data-testid=editor] .cm-line", has_text="c[i] = a[i] + b[i];").hover()
     expect(page.locator("#panel")).to_contain_text(re.compile(r"Line \d+ became \d+ instructions"))
     expect(page.locator("#panel .cm-hot").first).to_be_visible()
+
+
+def test_a_run_is_estimated_for_a_gpu_on_demand(page: Page) -> None:
+    open_page(page)
+    run(page)
+    page.keyboard.press("Alt+4")
+    page.get_by_role("button", name="Estimate the time on a GPU").click()
+    box = page.get_by_role("region", name="Estimate of GPU time")
+    expect(box).to_contain_text("on the H200 SXM, limited by", timeout=20_000)
+    expect(box).to_contain_text("Not a measurement:")
+    expect(box.get_by_role("row").first).to_contain_text("µs")
+    assert violations(page) == []

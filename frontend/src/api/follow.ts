@@ -18,6 +18,7 @@ const KINDS: Record<RunEvent['kind'], true> = {
   swept: true,
   concluded: true,
   estimated: true,
+  traced: true,
   finished: true,
 };
 

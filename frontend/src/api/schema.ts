@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 fb03e022f2ba0f33ce695e7d9c22a3d4bb85a3d64f1e5ea551d00ef44bb3ca95
+// Made by `npm run types` from the protocol's models; sha256 4bf382314cf6db25ef8ce273c9eea5ddd4db4930ab421bf7b011f90c57d257c7
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -49,6 +49,18 @@ export interface components {
              * @default null
              */
             name?: string | null;
+        };
+        /**
+         * BlockLanes
+         * @description How many of its lanes' places one block used.
+         */
+        BlockLanes: {
+            /** Index */
+            index: number;
+            /** Instructions */
+            instructions: number;
+            /** Lanes */
+            lanes: number;
         };
         /**
          * Bound
@@ -647,7 +659,7 @@ export interface components {
             /** At */
             at: number;
             /** Event */
-            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Concluded"] | components["schemas"]["Estimated"] | components["schemas"]["Finished"];
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Concluded"] | components["schemas"]["Estimated"] | components["schemas"]["Traced"] | components["schemas"]["Finished"];
             /** Id */
             id: string;
         };
@@ -1589,6 +1601,8 @@ export interface components {
             steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
             /** @default null */
             sweep?: components["schemas"]["Sweep"] | null;
+            /** @default null */
+            trace?: components["schemas"]["TraceWish"] | null;
         };
         /**
          * RunResult
@@ -1685,6 +1699,11 @@ export interface components {
              * @default []
              */
             timings?: components["schemas"]["Timed"][];
+            /**
+             * Traces
+             * @default []
+             */
+            traces?: components["schemas"]["Traced"][];
             /**
              * Verdict
              * @default null
@@ -2028,6 +2047,104 @@ export interface components {
              * @default
              */
             step?: string;
+        };
+        /**
+         * Traced
+         * @description One block and warp of a launch, or why they could not be traced.
+         */
+        Traced: {
+            /**
+             * Accesses
+             * @default []
+             */
+            accesses?: components["schemas"]["TracedAccess"][];
+            /** Block */
+            block: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * Blocks
+             * @default []
+             */
+            blocks?: components["schemas"]["BlockLanes"][];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "traced";
+            /** Step */
+            step: string;
+            /** Warp */
+            warp: number;
+            /**
+             * Why Not
+             * @default
+             */
+            why_not?: string;
+        };
+        /**
+         * TracedAccess
+         * @description One instruction that the warp executed: the first of its `times` executions.
+         */
+        TracedAccess: {
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "read" | "write" | "atomic";
+            /**
+             * Buffer
+             * @default
+             */
+            buffer?: string;
+            /** Bytes */
+            bytes: number;
+            /** Form */
+            form: string;
+            /** Offsets */
+            offsets: (number | null)[];
+            /**
+             * Ptx Line
+             * @default 0
+             */
+            ptx_line?: number;
+            /** Space */
+            space: string;
+            /** @default null */
+            span?: components["schemas"]["Span"] | null;
+            /** Times */
+            times: number;
+        };
+        /**
+         * TraceWish
+         * @description The warp to look at. The emulator runs its block once more, after the results are told.
+         */
+        TraceWish: {
+            /**
+             * Block
+             * @default [
+             *       0,
+             *       0,
+             *       0
+             *     ]
+             */
+            block?: [
+                number,
+                number,
+                number
+            ];
+            /**
+             * Step
+             * @default null
+             */
+            step?: string | null;
+            /**
+             * Warp
+             * @default 0
+             */
+            warp?: number;
         };
         /**
          * Uniform

@@ -52,6 +52,9 @@ export type Step = RunRequest['steps'][number];
 export type Sweep = Schemas['Sweep'];
 export type Swept = Schemas['Swept'];
 export type Timed = Schemas['Timed'];
+export type Traced = Schemas['Traced'];
+export type TracedAccess = Schemas['TracedAccess'];
+export type TraceWish = Schemas['TraceWish'];
 
 export interface FieldProblem {
   field: string;

@@ -3,7 +3,7 @@ import type { EventRecord, RunResult } from '../api/types';
 
 export const MAX_PRINTED_CHARACTERS = 1 << 20;
 
-type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'estimates' | 'film'>;
+type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'estimates' | 'traces' | 'film'>;
 type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled' | 'conclusion'>;
 type Filled<T> = { [K in keyof T]-?: NonNullable<T[K]> };
 
@@ -17,6 +17,7 @@ const noLists = (): Filled<Lists> => ({
   checks: [],
   sweep: [],
   estimates: [],
+  traces: [],
   film: [],
 });
 
@@ -97,6 +98,9 @@ export class Fold {
         break;
       case 'estimated':
         this.lists.estimates.push(event);
+        break;
+      case 'traced':
+        this.lists.traces.push(event);
         break;
       case 'filmed':
         this.lists.film.push(event);

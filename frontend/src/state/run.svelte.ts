@@ -39,17 +39,17 @@ class RunSession {
 
   busy = $derived(this.sending || (this.id !== null && this.result?.state !== 'finished' && !this.failure));
 
-  /** Sends the document; with a sweep, the selected launch runs with each of its cells. `estimate`: a GPU, or auto. */
-  async start(sweep: Sweep | null = null, estimate: string | null = null): Promise<void> {
+  /** Sends the document; with a sweep, the selected launch runs with each of its cells. `more`: an estimate, a trace. */
+  async start(sweep: Sweep | null = null, more: Pick<RunRequest, 'estimate' | 'trace'> = {}): Promise<void> {
     if (this.busy) return;
-    if (sweep) ui.show('sizes');
-    else ui.show(ui.tab === 'reference' ? 'reference' : 'output');
+    const stays = more.trace ? 'grid' : more.estimate && !sweep ? 'timing' : ui.tab === 'reference' ? 'reference' : 'output';
+    ui.show(sweep ? 'sizes' : stays);
     this.failure = '';
     this.sending = true;
     try {
       if (!(await this.caughtUp())) return;
       const { problems } = workspace.built;
-      const request: RunRequest = { ...workspace.built.request, ...(sweep && { sweep }), ...(estimate && { estimate }) };
+      const request: RunRequest = { ...workspace.built.request, ...(sweep && { sweep }), ...more };
       if (problems.length) {
         this.refuse(problems);
         return;

@@ -38,7 +38,7 @@ class Sizes {
     }
     const sweep: Sweep = { blocks: this.shapes.value, step: workspace.launchPath, ...this.read.value };
     workspace.tried = sweep;
-    await run.start(sweep, 'auto');
+    await run.start(sweep, { estimate: 'auto' });
   }
 
   /** The cell becomes the launch that was tried: its block, its macros, and a grid that does not follow from them. */

@@ -1,7 +1,7 @@
 /** What the shell shows: theme, panes, tabs, dialogs and short notices. */
 import type { Draft } from '../document/draft';
 
-export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference' | 'gpus';
+export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference' | 'gpus' | 'grid';
 export type Pane = 'code' | 'launch' | 'results' | 'library';
 export type Dialog = 'commands' | 'keys' | 'share' | 'fork';
 export type Drawer = 'examples' | 'history';
@@ -15,6 +15,7 @@ export const TABS: readonly [Tab, string][] = [
   ['sizes', 'Sizes'],
   ['reference', 'Reference'],
   ['gpus', 'GPUs'],
+  ['grid', 'Grid'],
 ];
 
 const THEME_KEY = 'warpyard.theme';
