@@ -10,6 +10,7 @@ from engine.emission import Emission
 from engine.inspection import occupancy_artifact
 from engine.languages import language
 from engine.languages.cooperation import with_cooperation
+from engine.linting.linter import lint_artifact
 from engine.launching.plan import Plan, plan
 from engine.launching.shapes import plan_shapes
 from engine.recognise.recogniser import recognise
@@ -30,11 +31,13 @@ def compile_job(job: CompileJob, emission: Emission) -> None:
         emission.artifact("recognised", recognise(job.request.source.text).model_dump_json().encode())
         return
     kernel = job.kernel or _compile(job, emission)
+    if job.lint and job.run is not None:
+        emission.artifact("lint", lint_artifact(job.run, kernel))
     if kernel is None:
         return
     if job.occupancy is not None:
         emission.artifact("occupancy", occupancy_artifact(kernel, job.occupancy, emission))
-    if job.run is None:
+    if job.run is None or job.lint:
         return
     if job.run.sweep is not None:
         _prepare_sweep(job, kernel, emission, begin)

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from protocol.base import Model
 
 Severity = Literal["error", "warning", "note", "advice"]
-Origin = Literal["compiler", "assembler", "emulator", "launch", "request", "service"]
+Origin = Literal["compiler", "assembler", "emulator", "launch", "request", "service", "lint"]
 Line = Annotated[int, Field(ge=1)]
 
 
@@ -27,6 +27,18 @@ class Label(Model):
     message: str
 
 
+class Fix(Model):
+    """What would mend it: a new value of a field of the request, or a text in place of a span of the source."""
+
+    title: str
+    field: str | None = None
+    value: JsonValue = None
+    """Of the field, as the request has it."""
+    span: Span | None = None
+    text: str = ""
+    """What stands in the span afterwards; a span that is empty says where it is put in."""
+
+
 class Diagnostic(Model):
     """One message. `span` is in the user's source; `field` is a path in the request, such as steps.0.config.block."""
 
@@ -40,3 +52,4 @@ class Diagnostic(Model):
     labels: tuple[Label, ...] = ()
     notes: tuple[str, ...] = ()
     help: str | None = None
+    fix: Fix | None = None

@@ -1,14 +1,33 @@
 """Compile-only answers: what the page shows of a kernel while its source and launch are being edited."""
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from protocol.arguments import Buffer
 from protocol.base import Architecture, FieldError, Model, Seconds
 from protocol.diagnostics import Diagnostic
 from protocol.kernel import Entry, Occupancy, Resources
+from protocol.launch import MAX_STEPS, Step
 from protocol.recognition import Recognised
-from protocol.run import CompileRequest, OccupancyQuestion
+from protocol.run import MAX_BUFFERS, CompileRequest, OccupancyQuestion, RunRequest
+
+
+class LintQuestion(Model):
+    """The buffers and steps of a run that is still being typed: what of them looks wrong?"""
+
+    buffers: Annotated[tuple[Buffer, ...], Field(max_length=MAX_BUFFERS)] = ()
+    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
+
+    def run(self, request: CompileRequest) -> RunRequest:
+        """With its source, as a run. FieldError where the two do not make one."""
+        return RunRequest(
+            source=request.source,
+            options=request.options,
+            architecture=request.architecture,
+            buffers=self.buffers,
+            steps=self.steps,
+        )
 
 
 class InspectRequest(Model):
@@ -20,11 +39,15 @@ class InspectRequest(Model):
     """Nothing is compiled: the answer's `recognised` says which of CuPy's kernels the source, Python, holds."""
     every_gpu: bool = False
     """Compile for the architecture of every GPU of `protocol.gpus` as well, and answer with `gpus`. Needs `launch`."""
+    lint: LintQuestion | None = None
+    """Answer with `lint`: what looks wrong with these launches of the source."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.every_gpu and self.launch is None:
             raise FieldError("launch", "give the launch whose fit on every GPU is asked for")
+        if self.lint is not None:
+            self.lint.run(self.compile)
         return self
 
 
@@ -73,5 +96,8 @@ class InspectReport(Model):
     gpus: tuple[GpuFit, ...] = ()
     """In the order of the table, each with every entry that the GPU's compilation found."""
     recognised: Recognised | None = None
+    lint: tuple[Diagnostic, ...] = ()
+    """Findings, each of origin lint, at a field such as steps.0.config.block or at a line; also where the source does
+    not compile, as far as the launch alone shows them."""
     cached: bool = False
     seconds: Seconds = 0.0

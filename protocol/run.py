@@ -238,6 +238,8 @@ class CompileJob(Model):
     """Of a language whose sources are translated before (protocol.specialise.SPECIALISING)."""
     occupancy: OccupancyQuestion | None = None
     """Asks for the occupancy artifact at this launch."""
+    lint: bool = False
+    """Asks for the lint artifact: what looks wrong with the launches of `run`, for which no code is made then."""
     recognise: bool = False
     """Nothing is compiled: the source is Python in which CuPy's kernels are looked for."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 9.0

@@ -35,6 +35,7 @@ MOST_DIAGNOSTICS = 100
 _SPECIALISATION = re.compile(r"specialisations\.(\d{1,2})(\..*)?$")
 _CODE = TypeAdapter(dict[str, str])
 _OCCUPANCY = TypeAdapter(tuple[EntryOccupancy, ...])
+_LINT = TypeAdapter(tuple[Diagnostic, ...])
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Compilation:
     """Keys of objects that were made in a hurry, so that better ones can be made."""
     cubin: bytes | None = None
     occupancy: tuple[EntryOccupancy, ...] = ()
+    lint: tuple[Diagnostic, ...] = ()
     diagnostics: list[Diagnostic] = field(default_factory=list)
     recognised: Recognised | None = None
     cached: bool = False
@@ -219,6 +221,8 @@ def run_compile_child(
             compilation.recognised = _validated(TypeAdapter(Recognised), payload)
         elif artifact == "occupancy":
             compilation.occupancy = _validated(_OCCUPANCY, payload)
+        elif artifact == "lint" and job.lint:
+            compilation.lint = _validated(_LINT, payload)
         else:
             event = event_of(header, allowed=("diagnosed", "timed"))
             if isinstance(event, Diagnosed):

@@ -37,8 +37,14 @@ def _inspected(
     compilation = Compilation(kernel=cached_kernel(stores, key))
     compilation.cached = compilation.kernel is not None
     try:
-        if compilation.kernel is None or request.launch is not None:
-            job = CompileJob(request=request.compile, kernel=compilation.kernel, occupancy=request.launch)
+        if compilation.kernel is None or request.launch is not None or request.lint is not None:
+            job = CompileJob(
+                request=request.compile,
+                run=request.lint.run(request.compile) if request.lint else None,
+                lint=request.lint is not None,
+                kernel=compilation.kernel,
+                occupancy=request.launch,
+            )
             run_compile_child(box, job, compilation, cancelled, limits.compile, lambda event: None)
             remember(stores, key, compilation)
     except Misbehaved as error:
@@ -61,6 +67,7 @@ def _inspected(
         entries=kernel.entries if kernel else (),
         diagnostics=(*(kernel.warnings if kernel and compilation.cached else ()), *compilation.diagnostics),
         occupancy=compilation.occupancy,
+        lint=compilation.lint,
         ptx=kernel.ptx if kernel else "",
         cached=compilation.cached,
         seconds=time.perf_counter() - begin,

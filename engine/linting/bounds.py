@@ -1,0 +1,154 @@
+"""Threads that use an element which an array does not have, and indices that 32 bits do not hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from engine.linting.context import Launched, finding
+from engine.linting.grids import covering_fix
+from engine.linting.walk import Access
+from protocol.arguments import Buffer, ScalarArgument
+from protocol.diagnostics import Diagnostic, Fix, Span
+from protocol.dtypes import ITEM_BYTES
+
+_DID = {"ld": "reads", "ldu": "reads", "st": "writes"}
+
+
+def bounds(launch: Launched) -> Iterator[Diagnostic]:
+    """One finding a line: a thread that surely gets there, the element it uses, and what would keep it away."""
+    for access in launch.walk.accesses:
+        if access.space == "shared" or access.address is None:
+            continue
+        sure = access.reached & launch.sample.actual
+        if not sure.any():
+            continue
+        overflow = _overflow(launch, access)
+        if overflow is not None:
+            yield overflow
+            continue
+        addresses = np.broadcast_to(np.asarray(access.address, np.int64), sure.shape)
+        thread = _outside(launch, access, addresses, sure)
+        if thread is None:
+            continue
+        place = launch.buffer_at(int(addresses[thread]))
+        assert place is not None
+        yield _message(launch, access, thread, place[0], place[1], int(np.count_nonzero(sure)) == int(launch.sample.actual.sum()))
+
+
+def _overflow(launch: Launched, access: Access) -> Diagnostic | None:
+    wrapped = access.wrapped
+    if wrapped is None:
+        return None
+    sure = access.reached & launch.sample.actual
+    wrong = sure & (np.broadcast_to(np.asarray(wrapped.threads), sure.shape) != 0)
+    if not wrong.any():
+        return None
+    thread = int(np.argmax(wrong))
+    meant = int(np.broadcast_to(np.asarray(wrapped.meant), sure.shape)[thread])
+    became = (meant + (1 << 31)) % (1 << 32) - (1 << 31)
+    return finding(
+        "warning",
+        "index-overflow",
+        f"the index of {launch.sample.name(thread)} is {meant:,}, which an int does not hold: it becomes {became:,}",
+        span=launch.span(access.instruction),
+        help="Compute it in 64 bits: make the first factor a size_t, as in (size_t)blockIdx.x * blockDim.x.",
+        fix=_wide(launch, launch.span(access.instruction)),
+    )
+
+
+_INDEX = re.compile(r"\b(?:unsigned\s+int|unsigned|int|uint32_t|int32_t)\b(?=[^;(]*=[^;]*\bblockIdx\.[xyz])")
+_PRODUCT = re.compile(r"\bblockIdx\.[xyz]")
+
+
+def _wide(launch: Launched, at: Span | None) -> Fix | None:
+    """The line that computes the kernel's index in 64 bits, where there is exactly one before the access."""
+    lines = [(number, text) for number, text in enumerate(launch.source.lines, 1) if _INDEX.search(text)]
+    lines = [item for item in lines if at is None or item[0] <= at.line]
+    if not lines:
+        return None
+    number, text = lines[-1]
+    wide = _PRODUCT.sub(lambda found: f"(long long){found[0]}", _INDEX.sub("long long", text, count=1), count=1)
+    span = Span(line=number, column=1, end_line=number, end_column=len(text) + 1)
+    return Fix(title="Compute the index in 64 bits", span=span, text=wide)
+
+
+def _outside(launch: Launched, access: Access, addresses: np.ndarray, sure: np.ndarray) -> int | None:
+    """The first thread that uses a byte outside its buffer."""
+    for number in np.unique(addresses[sure] >> 40):
+        place = launch.buffer_at(int(number) << 40)
+        if place is None:
+            continue
+        buffer, offset = place
+        start = (int(number) << 40) - offset
+        wrong = sure & (addresses >> 40 == number) & ((addresses < start) | (addresses + access.bytes > start + buffer.bytes))
+        if wrong.any():
+            return int(np.argmax(wrong))
+    return None
+
+
+def _message(
+    launch: Launched, access: Access, thread: int, buffer: Buffer, offset: int, unguarded: bool
+) -> Diagnostic:
+    index = offset // ITEM_BYTES[buffer.dtype]
+    did = _DID.get(access.instruction.opcode, "updates")
+    name = launch.match_of(buffer).parameter.name
+    span = launch.span(access.instruction)
+    shown = buffer.name if name == buffer.name else f"{name} ({buffer.name})"
+    code = "missing-guard" if unguarded and index >= 0 else "out-of-bounds"
+    if unguarded and index >= 0:
+        help_text = f"Let only threads with an element in {name} go on, as in: if (i < n)."
+    else:
+        help_text = "The guard lets too many threads through for this array."
+    return finding(
+        "warning",
+        code,
+        f"{launch.sample.name(thread)} {did} {shown}[{index:,}], and {buffer.name} has {buffer.elements:,} elements",
+        span=span,
+        field=None if span else f"{launch.path}.config.grid",
+        help=help_text,
+        fix=(_guard(launch, name, buffer, span) if unguarded else _size(launch, buffer)) or covering_fix(launch, buffer),
+    )
+
+
+def _guard(launch: Launched, name: str, buffer: Buffer, span: Span | None) -> Fix | None:
+    """`if (index < n)` before a statement that begins with the array."""
+    text = launch.line(span)
+    found = re.match(rf"^(\s*){re.escape(name)}\s*\[([^\[\]]+)\][^{{}}]*;\s*(//.*)?$", text)
+    if found is None or span is None or text.count(";") != 1:
+        return None
+    limit = _count(launch, buffer)
+    column = len(found[1]) + 1
+    index = found[2].strip()
+    if re.search(r"[^\w\s.]", index):
+        index = f"({index})" if "<" in index or "?" in index else index
+    where = Span(line=span.line, column=column, end_line=span.line, end_column=column)
+    return Fix(title=f"Guard with if ({index} < {limit})", span=where, text=f"if ({index} < {limit}) ")
+
+
+def _count(launch: Launched, buffer: Buffer) -> str:
+    """The parameter that holds the number of elements, else the number."""
+    for match in launch.planned.matches:
+        if isinstance(match.argument, ScalarArgument) and match.argument.value == buffer.elements:
+            return match.parameter.name
+    return str(buffer.elements)
+
+
+def _size(launch: Launched, buffer: Buffer) -> Fix | None:
+    """A number that says how many elements there are, and says too many."""
+    numbers = [
+        match
+        for match in launch.planned.matches
+        if isinstance(match.argument, ScalarArgument) and match.parameter.dtype in ("int32", "uint32", "int64", "uint64")
+    ]
+    if len(numbers) != 1 or len(buffer.shape) != 1:
+        return None
+    (match,) = numbers
+    if not isinstance(match.argument, ScalarArgument) or not isinstance(match.argument.value, int):
+        return None
+    if match.argument.value <= buffer.elements:
+        return None
+    title = f"Set {match.parameter.name} to {buffer.elements:,}"
+    return Fix(title=title, field=f"{launch.path}.arguments.{match.position}.value", value=buffer.elements)
