@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
+from emulator.analysis.classify import Classifier
+from emulator.analysis.gang import Gang
+from emulator.analysis.liveness import analyse_liveness
 from engine.linting.context import Launched, finding
 from engine.linting.walk import Waiting
 from protocol.diagnostics import Diagnostic
@@ -34,7 +38,16 @@ def divergent(launch: Launched) -> Iterator[Diagnostic]:
             )
             break
         else:
-            if _uneven(launch, barrier):
+            branch = _by_data(launch, barrier)
+            if branch is not None:
+                yield finding(
+                    "warning",
+                    "divergent-barrier",
+                    "whether a thread comes to this barrier depends on its own data, and the others wait for it",
+                    span=span,
+                    help="Every thread of a block must reach the same __syncthreads(): put it outside the condition.",
+                )
+            elif _uneven(launch, barrier):
                 yield finding(
                     "warning",
                     "divergent-barrier",
@@ -44,25 +57,43 @@ def divergent(launch: Launched) -> Iterator[Diagnostic]:
                 )
 
 
-def _goes_on(launch: Launched, barrier: Waiting) -> np.ndarray:
+def _goes_on(launch: Launched, barrier: Waiting) -> npt.NDArray[np.bool_]:
     """Threads that do something where the paths around the barrier come together: a thread that ends waits nowhere."""
-    graph = launch.graph
-    join: int | None = barrier.block
+    join = launch.flow.joins[barrier.block]
     goes = np.zeros(launch.sample.threads, np.bool_)
-    while (join := launch.flow.joins[join]) is not None:
-        block = graph.blocks[join]
-        busy = bool(block.instructions) or (block.terminator is not None and block.terminator.opcode in ("bar", "barrier"))
-        if busy and join in launch.walk.reached:
+    while join is not None:
+        if _busy(launch, join) and join in launch.walk.reached:
             goes = goes | launch.walk.reached[join]
-        if not block.successors:
-            break
+        join = launch.flow.joins[join]
     return goes
+
+
+def _by_data(launch: Launched, barrier: Waiting) -> int | None:
+    """A branch on a value that differs between lanes, of which one way passes the barrier by and goes on."""
+    here = barrier.reached | ~launch.sample.actual
+    if here.all():
+        return None
+    graph, flow = launch.graph, launch.flow
+    classes = Classifier(
+        launch.flat, graph, analyse_liveness(graph, launch.flat.registers), Gang(launch.planned.block)
+    ).run()
+    for branch in classes.divergent:
+        join = flow.joins[branch]
+        if join is None or branch in launch.walk.decided or not _busy(launch, join):
+            continue
+        if graph.position[branch] < graph.position[barrier.block] < graph.position[join] and not flow.always(
+            branch, barrier.block
+        ):
+            return branch
+    return None
+
+
+def _busy(launch: Launched, number: int) -> bool:
+    """Whether a block does more than end the thread."""
+    block = launch.graph.blocks[number]
+    return bool(block.instructions) or bool(block.successors)
 
 
 def _uneven(launch: Launched, barrier: Waiting) -> bool:
     position = launch.graph.position[barrier.block]
-    return any(
-        loop.first in launch.walk.uneven and loop.first <= position <= loop.last for loop in launch.flow.loops
-    )
-
-
+    return any(loop.first in launch.walk.uneven and loop.first <= position <= loop.last for loop in launch.flow.loops)

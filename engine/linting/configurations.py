@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from pydantic import JsonValue
+
 from engine.devices.architectures import architectures
 from engine.launching.limits import check_limits
 from engine.linting.context import finding
@@ -25,10 +27,11 @@ def configuration(
     grid, block = resolve_grid(config, buffers), dim3(config.block)
     shared = config.dynamic_shared_bytes
     known = entry or Entry(name=step.entry, display=step.entry, resources=Resources(registers=0))
-    wrong = [
-        item for item in check_limits(known, architecture, grid, block, shared, path) if item.severity == "error"
-    ]
+    wrong = [item for item in check_limits(known, architecture, grid, block, shared, path) if item.severity == "error"]
+    codes = {item.code for item in wrong}
     for item in wrong:
+        if item.code == "block-axis" and "block-threads" in codes:
+            continue
         # A zero grid that comes of a zero block is one fault.
         if item.code == "grid-zero" and isinstance(config.grid, Cover):
             continue
@@ -74,9 +77,7 @@ def _fix(
     return None
 
 
-def with_block(
-    path: str, config: LaunchConfig, grid: Sequence[int], block: Sequence[int], new: Sequence[int]
-) -> Fix:
+def with_block(path: str, config: LaunchConfig, grid: Sequence[int], block: Sequence[int], new: Sequence[int]) -> Fix:
     """Another block, with a grid of as many threads, rounded up."""
     value = config.model_dump(mode="json")
     value["block"] = _trimmed(new)
@@ -85,8 +86,8 @@ def with_block(
     return Fix(title=f"Use a block of {' × '.join(map(str, _trimmed(new)))}", field=f"{path}.config", value=value)
 
 
-def _trimmed(extents: Sequence[int]) -> list[int]:
-    kept = list(extents)
+def _trimmed(extents: Sequence[int]) -> list[JsonValue]:
+    kept: list[JsonValue] = list(extents)
     while len(kept) > 1 and kept[-1] == 1:
         kept.pop()
     return kept

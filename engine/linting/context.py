@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import emulator
 from emulator.analysis.cfg import Graph, build_graph
+from emulator.analysis.flat import FlatKernel
 from emulator.analysis.inline import FlattenProblem, flatten
 from emulator.syntax.nodes import Instruction, Module
 from engine.devices.findings import source_span
@@ -17,7 +17,7 @@ from engine.launching.plan import Plan, PlannedLaunch
 from engine.linting.flow import Flow, flow_of
 from engine.linting.sample import Sample, corners
 from engine.linting.walk import Walk, walked
-from protocol.arguments import Buffer, BufferArgument
+from protocol.arguments import Buffer
 from protocol.diagnostics import Diagnostic, Fix, Severity, Span
 from protocol.kernel import CompiledKernel
 from protocol.launch import Launch, LaunchConfig
@@ -39,11 +39,11 @@ class Launched:
     run: RunRequest
     source: SourceText
     architecture: str
+    flat: FlatKernel
     graph: Graph
     flow: Flow
     sample: Sample
     walk: Walk
-    sure: bool = field(default=True)
 
     @property
     def config(self) -> LaunchConfig:
@@ -54,7 +54,9 @@ class Launched:
         return self.planned.entry.display.partition("(")[0]
 
     def match_of(self, buffer: Buffer) -> Match:
-        return next(item for item in self.planned.matches if item.buffer is not None and item.buffer.name == buffer.name)
+        return next(
+            item for item in self.planned.matches if item.buffer is not None and item.buffer.name == buffer.name
+        )
 
     def buffer_at(self, address: int) -> tuple[Buffer, int] | None:
         """The buffer that an address of a walk belongs to, and the offset in it in bytes, which may lie outside."""
@@ -134,22 +136,7 @@ def _launched(
         return None
     flow, sample = flow_of(graph), corners(launch.grid, launch.block)
     numbers = {buffer.name: index for index, buffer in enumerate(run.buffers)}
-    pieces = [
-        data
-        for match in launch.matches
-        for data in argument_pieces(match, lambda name: base_of(numbers[name]))
-    ]
+    pieces = [data for match in launch.matches for data in argument_pieces(match, lambda name: base_of(numbers[name]))]
     names = [item.name for item in flat.entry.parameters]
     walk = walked(flat, graph, flow, sample, dict(zip(names, pieces, strict=False)))
-    return Launched(launch.step, step, launch, run, source, kernel.architecture, graph, flow, sample, walk)
-
-
-def buffers_of(launch: PlannedLaunch) -> list[Buffer]:
-    return [item.buffer for item in launch.matches if isinstance(item.argument, BufferArgument) and item.buffer]
-
-
-_WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-def words(text: str) -> list[str]:
-    return _WORD.findall(text)
+    return Launched(launch.step, step, launch, run, source, kernel.architecture, flat, graph, flow, sample, walk)

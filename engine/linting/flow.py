@@ -22,6 +22,13 @@ class Flow:
     loops: tuple[Loop, ...]
     joins: dict[int, int | None]
 
+    def always(self, start: int, block: int) -> bool:
+        """Whether every path from a block comes to another."""
+        step: int | None = start
+        while step is not None and step != block:
+            step = self.joins[step]
+        return step == block
+
 
 def flow_of(graph: Graph) -> Flow:
     return Flow(_loops(graph), _joins(graph))

@@ -39,6 +39,7 @@ def _left_out(launch: Launched, accesses: list[Access], axis: int) -> Diagnostic
     if not stores or any(item.address is None or item.looped for item in stores):
         return None
     sample = launch.sample
+    numbers = [_buffer_number(item, sample.threads) for item in stores]
     there, last = sample.threads_of(sample.beyond(axis)), sample.threads_of(sample.at_end(axis))
     for store in stores:
         addresses = np.broadcast_to(np.asarray(store.address, np.int64), (sample.threads,))
@@ -48,7 +49,7 @@ def _left_out(launch: Launched, accesses: list[Access], axis: int) -> Diagnostic
             continue
         buffer, offset = place
         start = int(new[0]) - offset
-        own = [item for item in stores if _same_buffer(item, int(new[0]), sample.threads)]
+        own = [item for item, number in zip(stores, numbers, strict=True) if number == int(new[0]) >> 40]
         before = np.concatenate(
             [np.broadcast_to(np.asarray(item.address), (sample.threads,))[item.reached & sample.actual] for item in own]
         )
@@ -65,9 +66,10 @@ def _left_out(launch: Launched, accesses: list[Access], axis: int) -> Diagnostic
     return None
 
 
-def _same_buffer(item: Access, address: int, threads: int) -> bool:
-    values = np.broadcast_to(np.asarray(item.address, np.int64), (threads,))
-    return bool(np.all(values >> 40 == address >> 40))
+def _buffer_number(item: Access, threads: int) -> int | None:
+    """What all threads' addresses have in common, where they lie in one buffer."""
+    numbers = np.broadcast_to(np.asarray(item.address, np.int64), (threads,)) >> 40
+    return int(numbers[0]) if bool(np.all(numbers == numbers[0])) else None
 
 
 def _short(launch: Launched, buffer: Buffer, axis: int, each: int) -> Diagnostic:
@@ -93,7 +95,7 @@ def _short(launch: Launched, buffer: Buffer, axis: int, each: int) -> Diagnostic
         "grid-floor" if floor else "grid-too-small",
         message,
         field=f"{launch.path}.config.grid",
-        help=f"Round up: (n + {block[axis] - 1}) / {block[axis]} blocks{f' are {-(-extent // block[axis]):,}' if left > 0 else ''}.",
+        help=f"Round up: (n + {block[axis] - 1}) / {block[axis]} blocks.",
         fix=fix,
     )
 

@@ -8,19 +8,20 @@ from pydantic import TypeAdapter
 
 from engine.launching.plan import Plan, plan
 from engine.linting.barriers import divergent
-from engine.linting.bounds import bounds
+from engine.linting.bounds import bounds, shared_bounds
 from engine.linting.configurations import configuration, uncompiled
 from engine.linting.context import Launched, finding, launches
 from engine.linting.filling import filling
 from engine.linting.grids import coverage
 from engine.linting.memory import banks, strides
 from protocol.diagnostics import Diagnostic, Fix
+from protocol.dtypes import INTEGER_BITS, ITEM_BYTES
 from protocol.kernel import CompiledKernel
 from protocol.launch import Launch, walk
 from protocol.run import RunRequest
 
 Rule = Callable[[Launched], Iterator[Diagnostic]]
-RULES: tuple[Rule, ...] = (bounds, coverage, divergent, strides, banks, filling)
+RULES: tuple[Rule, ...] = (bounds, shared_bounds, coverage, divergent, strides, banks, filling)
 MOST = 64
 """Findings of one answer."""
 _FINDINGS = TypeAdapter(tuple[Diagnostic, ...])
@@ -64,19 +65,23 @@ def _planned(run: RunRequest, planned: Plan) -> Iterator[Diagnostic]:
             continue
         update: dict[str, object] = {"origin": "lint"}
         if item.code == "buffer-dtype":
-            update |= {"severity": "error" if item.severity == "error" else "warning", "fix": _dtype(run, planned, item)}
+            update |= _dtype(run, planned, item)
         yield item.model_copy(update=update)
 
 
-def _dtype(run: RunRequest, planned: Plan, item: Diagnostic) -> Fix | None:
-    """The buffer gets the type that the parameter points to."""
+def _dtype(run: RunRequest, planned: Plan, item: Diagnostic) -> dict[str, object]:
+    """How bad another dtype is, and the buffer that gets the type which the parameter points to."""
     path, _, position = (item.field or "").partition(".arguments.")
     for match in planned.launches[path].matches:
         if str(match.position) == position and match.buffer is not None and match.parameter.dtype is not None:
+            wanted, given = match.parameter.dtype, match.buffer.dtype
             place = next(index for index, buffer in enumerate(run.buffers) if buffer.name == match.buffer.name)
-            title = f"Make {match.buffer.name} {match.parameter.dtype}"
-            return Fix(title=title, field=f"buffers.{place}.dtype", value=match.parameter.dtype)
-    return None
+            fix = Fix(title=f"Make {match.buffer.name} {wanted}", field=f"buffers.{place}.dtype", value=wanted)
+            # char and unsigned char, int and unsigned: the same bits read with another sign.
+            alike = {wanted, given} <= set(INTEGER_BITS) and ITEM_BYTES[wanted] == ITEM_BYTES[given]
+            severity = "error" if item.severity == "error" else "note" if alike else "warning"
+            return {"severity": severity, "fix": fix}
+    return {}
 
 
 def _unlaunched(kernel: CompiledKernel, planned: Plan) -> Iterator[Diagnostic]:

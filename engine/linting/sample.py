@@ -96,7 +96,7 @@ def corners(grid: Extents, block: Extents) -> Sample:
     ends = [sorted({0, extent - 1}) for extent in grid]
     blocks = tuple((x, y, z) for z, y, x in itertools.product(*reversed(ends)))
     real = len(blocks)
-    blocks += tuple(tuple(grid[axis] if axis == other else 0 for other in range(3)) for axis in range(3))  # type: ignore[assignment]
+    blocks += ((grid[0], 0, 0), (0, grid[1], 0), (0, 0, grid[2]))
     size = block[0] * block[1] * block[2]
     order = np.arange(size, dtype=np.int64)
     inside = (order % block[0], order // block[0] % block[1], order // (block[0] * block[1]))

@@ -49,6 +49,8 @@ class Access:
     bytes: int
     reached: Mask
     possible: Mask
+    block: int
+    """Of code."""
     looped: bool
     wrapped: Wrapped | None = None
 
@@ -79,6 +81,8 @@ class Walk:
     barriers: list[Waiting] = field(default_factory=list)
     reached: dict[int, Mask] = field(default_factory=dict)
     """Of each block of code the threads that surely come to it."""
+    decided: set[int] = field(default_factory=set)
+    """Blocks of code at whose end every thread's way is known."""
     uneven: set[int] = field(default_factory=set)
     """Positions, in the graph's order, of loops that threads of one block leave after different numbers of rounds."""
 
@@ -135,16 +139,18 @@ class Walker:
         last, successors = block.terminator, block.successors
         if last is None or last.guard is None or last.opcode not in ("bra", "ret", "exit"):
             certain = len(successors) == 1
-            return {other: (sure if certain else self.nobody, may) for other in successors}
+            return dict.fromkeys(successors, (sure if certain else self.nobody, may))
         taken = self._guard(last)
+        if taken is not None:
+            self.found.decided.add(number)
         if last.opcode != "bra":
             if taken is None:
-                return {other: (self.nobody, may) for other in successors}
-            return {other: (sure & ~taken, may & ~taken) for other in successors}
+                return dict.fromkeys(successors, (self.nobody, may))
+            return dict.fromkeys(successors, (sure & ~taken, may & ~taken))
         if len(successors) < 2:
-            return {other: (sure, may) for other in successors}
+            return dict.fromkeys(successors, (sure, may))
         if taken is None:
-            return {other: (self.nobody, may) for other in successors}
+            return dict.fromkeys(successors, (self.nobody, may))
         return {successors[0]: (sure & taken, may & taken), successors[1]: (sure & ~taken, may & ~taken)}
 
     def _guard(self, item: Instruction) -> Mask | None:
@@ -167,7 +173,7 @@ class Walker:
                 perhaps = may if holds is None else may & holds
                 fully = False
             if item.opcode in _ACCESSES:
-                self._access(item, here, perhaps, looped)
+                self._access(item, here, perhaps, number, looped)
             self._assign(item, number, perhaps, fully)
         last = block.terminator
         if last is not None and last.guard is not None and looped:
@@ -227,7 +233,9 @@ class Walker:
 
     def _rounds(self, number: int, position: int, last: Instruction) -> None:
         """Whether threads of one block leave a loop at this branch after different numbers of rounds."""
-        loop = max((item for item in self.flow.loops if item.first <= position <= item.last), key=lambda item: item.first)
+        loop = max(
+            (item for item in self.flow.loops if item.first <= position <= item.last), key=lambda item: item.first
+        )
         places = [self.graph.position[other] for other in self.graph.blocks[number].successors]
         if all(loop.first <= place <= loop.last for place in places):
             return
@@ -257,12 +265,14 @@ class Walker:
             for item in self.graph.blocks[self.graph.order[position]].instructions:
                 if item.opcode == "add" and operand.name in definitions(item):
                     addends = [self._read(other) for other in item.operands[1:]]
-                    own = item.operands[1] == operand or self.writers.get(operand.name, set()) & {self.graph.order[position]}
+                    own = item.operands[1] == operand or self.writers.get(operand.name, set()) & {
+                        self.graph.order[position]
+                    }
                     if own and addends[1] is not None and isinstance(addends[1].value, int):
                         return addends[1].value
         return None
 
-    def _access(self, item: Instruction, sure: Mask, may: Mask, looped: bool) -> None:
+    def _access(self, item: Instruction, sure: Mask, may: Mask, number: int, looped: bool) -> None:
         space = next((part.split("::")[0] for part in item.modifiers if part.split("::")[0] in _SPACES), None)
         if space is None or not item.types:
             return
@@ -276,7 +286,7 @@ class Walker:
         address = None if base is None else base.value + operand.offset
         wrapped = base.wrapped if base else None
         size = TYPE_SIZES[item.types[-1]] * count
-        self.found.accesses.append(Access(item, space, address, size, sure, may, looped, wrapped))
+        self.found.accesses.append(Access(item, space, address, size, sure, may, number, looped, wrapped))
 
     def _base(self, operand: AddressOperand) -> Known | None:
         if operand.base is None:
