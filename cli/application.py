@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from cli import attack, bench, compile, conformance, doctor, export, gpus, lock, run, serve, sweep, test
+from cli import attack, bench, compile, conformance, doctor, export, gpus, lint, lock, run, serve, sweep, test
 from cli.usage import Refused
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,6 +25,7 @@ application.command()(serve.serve)
 application.command()(run.run)
 application.command()(sweep.sweep)
 application.command()(compile.compile)
+application.command()(lint.lint)
 application.command()(gpus.gpus)
 application.command()(export.export)
 application.command()(conformance.conformance)

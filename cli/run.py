@@ -118,6 +118,9 @@ def run(
     film: FilmOf = None,
     film_every: FilmEvery = None,
     save_film: SaveFilm = None,
+    lint: Annotated[
+        bool, typer.Option("--lint", help="Tell first what looks wrong with the launch, as warpyard lint does.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the request and the result as JSON.")] = False,
 ) -> None:
     """Compile a kernel, launch it and show what came out. Exit code 1 where the kernel or its run failed."""
@@ -132,4 +135,4 @@ def run(
     additions = Additions(
         try_sizes, reference, rtol, atol, check, count, film, film_every, estimate=estimate, estimate_on=estimate_on
     )
-    raise typer.Exit(Running(options, additions, save_targets(save, save_film), as_json).perform())
+    raise typer.Exit(Running(options, additions, save_targets(save, save_film), as_json, lint=lint).perform())

@@ -72,6 +72,8 @@ class Running:
     additions: Additions
     kept: Kept
     as_json: bool
+    lint: bool = False
+    """Findings about the launches are told before the run."""
     results: list[tuple[RunRequest, RunResult]] = field(default_factory=list)
 
     def perform(self) -> int:
@@ -91,7 +93,7 @@ class Running:
         with opened(chosen.gpu, request.source.language) as local:
             keep_files(local, ready)
             shown = f"{self.options.example}{Path(request.source.file_name).suffix}"
-            return self._run(local, request, shown, chosen.name)
+            return self.run(local, request, shown, chosen.name)
 
     def _of_file(self, chosen: Chosen) -> int:
         from cli.additions import extended
@@ -126,7 +128,7 @@ class Running:
                 if found.request.buffers and not given:
                     ready_made = {"architecture": compilation.architecture, "device": chosen.name}
                     request = with_roles(local, found.request.model_copy(update=ready_made))
-                    return self._run(local, extended(request, self.additions), shown, chosen.name)
+                    return self.run(local, extended(request, self.additions), shown, chosen.name)
                 grid, block = grid or typed_extents(launch.config.grid), block or typed_extents(launch.config.block)
             if compilation.source.language == "numba" and not (given or grid or block or options.shared):
                 launched = launch_in(local, compilation, entry)
@@ -134,7 +136,7 @@ class Running:
                     own = ("source", "options", "architecture")
                     update = {name: getattr(compilation, name) for name in own} | {"device": chosen.name}
                     request = with_roles(local, launched.request.model_copy(update=update))
-                    return self._run(local, extended(request, self.additions), shown, chosen.name)
+                    return self.run(local, extended(request, self.additions), shown, chosen.name)
             report = inspect(local, compilation)
             if report.verdict != "ok":
                 return _show_failed_compile(report, text, shown, self.as_json)
@@ -153,7 +155,7 @@ class Running:
                 request = plan(compilation, kernel, typed, chosen.name)
             request = extended(request, self.additions)
             names = typed_names(kernel, typed)
-            return self._run(local, request, shown, chosen.name, seconds, names)
+            return self.run(local, request, shown, chosen.name, seconds, names)
 
     def _compilation(self, text: str, shown: str, chosen: Chosen) -> CompileRequest:
         from cli.source_options import build_request
@@ -173,7 +175,7 @@ class Running:
             language=options.language,
         )
 
-    def _run(
+    def run(
         self,
         local: Local,
         request: RunRequest,
@@ -189,6 +191,10 @@ class Running:
         from protocol.events import Timed
 
         self.kept.check(request)
+        if self.lint:
+            from cli.lint import linted, show_findings
+
+            show_findings(linted(local, request), request.source.text, shown)
         out = output()
         live = Live(out, errors(), request, shown, names)
         first: list[Event] = [Timed(stage="compile", seconds=compiled_in)] if compiled_in else []

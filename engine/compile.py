@@ -10,9 +10,9 @@ from engine.emission import Emission
 from engine.inspection import occupancy_artifact
 from engine.languages import language
 from engine.languages.cooperation import with_cooperation
-from engine.linting.linter import lint_artifact
 from engine.launching.plan import Plan, plan
 from engine.launching.shapes import plan_shapes
+from engine.linting.linter import lint_artifact
 from engine.recognise.recogniser import recognise
 from protocol.diagnostics import Diagnostic
 from protocol.events import Timed

@@ -162,23 +162,32 @@ def _message(launch: Launched, access: Access, thread: int, buffer: Buffer, offs
         span=span,
         field=None if span else f"{launch.path}.config.grid",
         help=help_text,
-        fix=fix or covering_fix(launch, buffer),
+        fix=fix or _exact(launch, buffer),
     )
 
 
 def _guard(launch: Launched, name: str, buffer: Buffer, span: Span | None) -> Fix | None:
-    """`if (index < n)` before a statement that begins with the array."""
+    """`if (index < n)` before a statement on one line that assigns to an element of an array."""
     text = launch.line(span)
-    found = re.match(rf"^(\s*){re.escape(name)}\s*\[([^\[\]]+)\][^{{}}]*;\s*(//.*)?$", text)
-    if found is None or span is None or text.count(";") != 1:
+    found = re.match(r"^(\s*)\w+\s*\[[^\[\]]+\][^{};]*;\s*(//.*)?$", text)
+    used = re.search(rf"\b{re.escape(name)}\s*\[([^\[\]]+)\]", text)
+    if found is None or used is None or span is None:
         return None
-    limit = _count(launch, buffer)
+    limit, index = _count(launch, buffer), used[1].strip()
+    if re.search(r"[^\w\s.+*-]", index):
+        index = f"({index})"
     column = len(found[1]) + 1
-    index = found[2].strip()
-    if re.search(r"[^\w\s.]", index):
-        index = f"({index})" if "<" in index or "?" in index else index
     where = Span(line=span.line, column=column, end_line=span.line, end_column=column)
     return Fix(title=f"Guard with if ({index} < {limit})", span=where, text=f"if ({index} < {limit}) ")
+
+
+def _exact(launch: Launched, buffer: Buffer) -> Fix | None:
+    """A grid that covers the array without a thread too many."""
+    x, y, *_ = (*reversed(buffer.shape), 1, 1)
+    block = launch.planned.block
+    if len(buffer.shape) > 2 or x % block[0] or y % block[1] or block[2] > 1:
+        return None
+    return covering_fix(launch, buffer)
 
 
 def _count(launch: Launched, buffer: Buffer) -> str:

@@ -19,7 +19,8 @@ from store.examples import load_examples
 from tests.engine.test_launch_truth import TRUTH, measured_request
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNELS = (ROOT / "tests" / "data" / "lint" / "kernels.cu").read_text()
+LINT = ROOT / "tests" / "data" / "lint"
+KERNELS = (LINT / "kernels.cu").read_text()
 TYPES = {"f": "float32", "i": "int32", "d": "float64", "b": "uint8", "u": "uint32"}
 
 # Kernel, grid, block, arguments (name = number, or name : type [shape] = a buffer), codes of what is found; after a
@@ -212,3 +213,70 @@ def test_the_measured_launches() -> None:
             kernels[case["file"]] = compiled(compile_request(run))
         patterns = [code for pattern, code in PATTERNS if re.match(pattern, case["name"])]
         assert told(lint(run, kernels[case["file"]])) == TRUTHS.get(case["name"], patterns), case["name"]
+
+
+# What a fix makes of a row that is wrong: the launch has nothing left that is.
+MENDED = {
+    "grid-floor", "grid-too-small", "grid-too-large", "missing-guard", "partial-warp", "block-threads", "block-zero",
+    "launch-bounds", "shared-memory", "shared-bounds", "bank-conflict", "index-overflow", "buffer-dtype",
+}  # fmt: skip
+FIXED = [row for row in rows(WRONG) if row.partition("->")[2].strip() in MENDED]
+
+
+@pytest.mark.parametrize("row", FIXED)
+def test_a_fix_mends_what_was_found(row: str, kernel: CompiledKernel) -> None:
+    run = request(row)
+    for _ in range(3):
+        found = [item for item in lint(run, kernel) if item.code == row.partition("->")[2].strip()]
+        if not found:
+            return
+        assert found[0].fix is not None
+        run = fixed(run, found[0])
+        if found[0].fix.span is not None:
+            kernel = compiled(compile_request(run))
+    pytest.fail(f"{found[0]} is still found")
+
+
+def fixed(run: RunRequest, finding: Diagnostic) -> RunRequest:
+    """The request with the finding's fix, as the page makes it."""
+    fix = finding.fix
+    assert fix is not None
+    if fix.field is not None:
+        data = json.loads(run.model_dump_json())
+        *path, last = fix.field.split(".")
+        target: Any = data
+        for key in path:
+            target = target[int(key)] if key.isdigit() else target[key]
+        target[int(last) if last.isdigit() else last] = fix.value
+        return RunRequest.model_validate_json(json.dumps(data))
+    span = fix.span
+    assert span is not None
+    lines = run.source.text.split("\n")
+    head = lines[span.line - 1][: span.column - 1]
+    end_line = span.end_line or span.line
+    tail = lines[end_line - 1][(span.end_column or span.column) - 1 :]
+    lines[span.line - 1 : end_line] = [head + fix.text + tail]
+    return run.model_copy(update={"source": run.source.model_copy(update={"text": "\n".join(lines)})})
+
+
+def test_without_a_kernel_the_launch_is_looked_at_alone() -> None:
+    run = request("guarded 3 100 n=1000 x:f[1000] y:f[1000]", "__global__ void guarded( {}")
+    assert told(lint(run, None)) == ["partial-warp", "grid-and-array"]
+    run = request("guarded 10 2048 n=1000 x:f[1000] y:f[1000]", "__global__ void guarded( {}")
+    assert told(lint(run, None)) == ["block-threads"]
+
+
+def test_a_kernel_that_is_never_launched_is_named(kernel: CompiledKernel) -> None:
+    found = {item.message: item for item in lint(request("once 1 1 y:f[1]"), kernel)}
+    assert len(found) == len(kernel.entries) - 1
+    item = found["guarded is never launched"]
+    assert item.span is not None
+    assert "void guarded" in KERNELS.splitlines()[item.span.line - 1]
+
+
+MESSAGES = [line.split("\t") for line in (LINT / "messages.tsv").read_text().splitlines()]
+
+
+@pytest.mark.parametrize(("row", "message"), MESSAGES)
+def test_messages_have_the_numbers(row: str, message: str, kernel: CompiledKernel) -> None:
+    assert message in [item.message for item in lint(request(row), kernel)]
