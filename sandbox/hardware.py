@@ -16,7 +16,8 @@ def every_gpu(request: InspectRequest, own: InspectReport, ask: Ask) -> tuple[Gp
     for gpu in gpu_table().gpus:
         if gpu.architecture not in reports:
             compile = request.compile.model_copy(update={"architecture": gpu.architecture})
-            reports[gpu.architecture] = ask(request.model_copy(update={"compile": compile, "every_gpu": False, "lint": None}))
+            other = request.model_copy(update={"compile": compile, "every_gpu": False, "lint": None})
+            reports[gpu.architecture] = ask(other)
         fits += _fits(gpu, reports[gpu.architecture])
     return tuple(fits)
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 4bf382314cf6db25ef8ce273c9eea5ddd4db4930ab421bf7b011f90c57d257c7
+// Made by `npm run types` from the protocol's models; sha256 9b574326b244da553eaa751f2e83d1b48213008b8c0b922a6913a64e03ed09ac
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -472,6 +472,8 @@ export interface components {
              * @default
              */
             file?: string;
+            /** @default null */
+            fix?: components["schemas"]["Fix"] | null;
             /**
              * Help
              * @default null
@@ -494,7 +496,7 @@ export interface components {
              * @default compiler
              * @enum {string}
              */
-            origin?: "compiler" | "assembler" | "emulator" | "launch" | "request" | "service";
+            origin?: "compiler" | "assembler" | "emulator" | "launch" | "request" | "service" | "lint";
             /**
              * Severity
              * @enum {string}
@@ -763,6 +765,28 @@ export interface components {
             verdict: string;
         };
         /**
+         * Fix
+         * @description What would mend it: a new value of a field of the request, or a text in place of a span of the source.
+         */
+        Fix: {
+            /**
+             * Field
+             * @default null
+             */
+            field?: string | null;
+            /** @default null */
+            span?: components["schemas"]["Span"] | null;
+            /**
+             * Text
+             * @default
+             */
+            text?: string;
+            /** Title */
+            title: string;
+            /** @default null */
+            value?: components["schemas"]["JsonValue"];
+        };
+        /**
          * Formula
          * @description An arithmetic expression in the index variables i (flat), x, y, z, w (last axis first) and the shape nx, ny…
          */
@@ -933,6 +957,11 @@ export interface components {
              */
             gpus?: components["schemas"]["GpuFit"][];
             /**
+             * Lint
+             * @default []
+             */
+            lint?: components["schemas"]["Diagnostic"][];
+            /**
              * Message
              * @default
              */
@@ -975,6 +1004,8 @@ export interface components {
             every_gpu?: boolean;
             /** @default null */
             launch?: components["schemas"]["OccupancyQuestion"] | null;
+            /** @default null */
+            lint?: components["schemas"]["LintQuestion"] | null;
             /**
              * Recognise
              * @default false
@@ -1004,6 +1035,7 @@ export interface components {
              */
             seed?: number;
         };
+        JsonValue: unknown;
         /**
          * Label
          * @description A further place that belongs to a diagnostic.
@@ -1132,6 +1164,19 @@ export interface components {
              * @default 1
              */
             stop?: boolean | number | string;
+        };
+        /**
+         * LintQuestion
+         * @description The buffers and steps of a run that is still being typed: what of them looks wrong?
+         */
+        LintQuestion: {
+            /**
+             * Buffers
+             * @default []
+             */
+            buffers?: components["schemas"]["Buffer"][];
+            /** Steps */
+            steps: (components["schemas"]["Launch"] | components["schemas"]["Repeat"] | components["schemas"]["Swap"] | components["schemas"]["Fill"])[];
         };
         /**
          * Literals
