@@ -10,7 +10,7 @@ from app import errors, openapi
 from app.clients import Sessions
 from app.guard import Guard
 from app.observe import Metrics, Observe
-from app.routes import buffers, compile, devices, events, exports, films, health, page, runs, shares, uploads
+from app.routes import buffers, compare, compile, devices, events, exports, films, health, page, runs, shares, uploads
 from app.service import open_service
 from protocol.inspection import InspectRequest
 from protocol.recognition import RecogniseRequest
@@ -19,7 +19,7 @@ from store.settings import Settings
 from store.version import VERSION
 
 _ROUTERS = (
-    *(runs.router, events.router, buffers.router, compile.router, uploads.router),
+    *(runs.router, compare.router, events.router, buffers.router, compile.router, uploads.router),
     *(films.router, exports.router, devices.router, shares.router, health.router, page.router),
 )
 _BODIES = (RunRequest, InspectRequest, RecogniseRequest, shares.NewShare)

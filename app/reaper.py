@@ -6,7 +6,7 @@ import time
 
 import structlog
 from redis.exceptions import RedisError
-from sqlalchemy import delete
+from sqlalchemy import delete, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -14,7 +14,7 @@ from app.observe import Metrics
 from app.queue import Queue
 from app.tasks import end
 from store.settings import Settings
-from store.tables import Run, now
+from store.tables import Run, Share, now
 
 log = structlog.get_logger(__name__)
 
@@ -51,7 +51,8 @@ class Reaper:
                 log.warning("reaper", error=str(error))
 
     async def purge(self) -> None:
-        """Deletes the runs that are older than `run_days`."""
+        """Deletes the runs that are older than `run_days`, but for those whose results a link shows."""
         before = now() - dt.timedelta(days=self._settings.run_days)
+        shown = select(Share.run).where(Share.run.is_not(None))
         async with self._engine.begin() as connection:
-            await connection.execute(delete(Run).where(Run.finished_at < before))
+            await connection.execute(delete(Run).where(Run.finished_at < before, Run.id.not_in(shown)))

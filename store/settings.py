@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import secrets
 import tempfile
 from contextlib import suppress
@@ -52,6 +53,9 @@ class Settings(BaseSettings):
 
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     """Host names, beyond localhost and IP addresses, under which the service answers; comma-separated."""
+
+    embed_ancestors: Annotated[tuple[str, ...], NoDecode] = ()
+    """Sites that may show /embed pages in a frame, such as https://blog.example; comma-separated, all where empty."""
 
     max_body_bytes: Positive = 4 * MIB
     max_upload_bytes: Positive = 64 * MIB
@@ -113,7 +117,15 @@ class Settings(BaseSettings):
     log_format: Literal["json", "console"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("embed_ancestors")
+    @classmethod
+    def _sites(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for site in value:
+            if not re.fullmatch(r"https?://[a-z0-9*.\-]+(:\d+)?", site):
+                raise ValueError(f"{site} is no site: write it as https://blog.example")
+        return value
+
+    @field_validator("allowed_hosts", "embed_ancestors", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         if isinstance(value, str):

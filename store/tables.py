@@ -57,4 +57,6 @@ class Share(Base):
     """SHA-256 of the payload's canonical JSON."""
     payload: Mapped[str] = mapped_column(Text)
     """A SharePayload as JSON."""
+    run: Mapped[str | None] = mapped_column(String(11), index=True)
+    """The run whose results the link shows; it is kept as long as the link."""
     created_at: Mapped[dt.datetime] = mapped_column(UTCDateTime)

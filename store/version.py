@@ -2,7 +2,7 @@
 
 VERSION = "0.1.0"
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest of migrations/versions, so that neither a start nor readiness need load Alembic."""
 
 

@@ -10,6 +10,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from protocol.comparison import Comparison  # noqa: E402
 from protocol.devices import DeviceInfo  # noqa: E402
 from protocol.events import EventRecord  # noqa: E402
 from protocol.inspection import InspectReport, InspectRequest  # noqa: E402
@@ -19,7 +20,7 @@ from protocol.run import RunRequest, SharePayload  # noqa: E402
 
 # Answers that hold a whole request go with what is sent: a request has one form.
 SENT: list[type[BaseModel]] = [RunRequest, InspectRequest, SharePayload, InspectReport, RecogniseRequest, Recognised]
-RECEIVED: list[type[BaseModel]] = [RunResult, EventRecord, DeviceInfo]
+RECEIVED: list[type[BaseModel]] = [RunResult, EventRecord, DeviceInfo, Comparison]
 
 
 def document() -> str:

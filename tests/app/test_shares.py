@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.recent import Recent
-from tests.app.test_runs import problem, put
+from tests.app.test_runs import finish_with_buffer, problem, put
 from tests.service.harness import Served, run_body
 
 PAYLOAD = {
@@ -98,3 +98,18 @@ def test_what_is_recent_has_a_cap() -> None:
     recent.put("a", b"another")
     assert [key for key in "abcdefghi" if recent.get(key) is not None] == list("acdefghi")
     assert (recent.get("a"), recent.get("large")) == (b"a" * 100, None)
+
+
+def test_a_link_carries_the_results_of_a_run(served: Served) -> None:
+    data = np.arange(8, dtype="int32").tobytes()
+    run_id = finish_with_buffer(served, "int32", (8,), data)
+    request = served.http.get(f"/api/runs/{run_id}").json()["request"]
+    made = served.http.post("/api/shares", json={"payload": {"request": request}, "run": run_id})
+    assert made.status_code == 201, made.text
+    assert served.http.get(f"/api/shares/{made.json()['id']}").json()["run"] == run_id
+    other = {"payload": {"request": request | {"source": {"text": "__global__ void other() {}"}}}, "run": run_id}
+    assert problem(served.http.post("/api/shares", json=other), 422)["errors"] == [
+        {"field": "run", "message": "this run was of another source"}
+    ]
+    gone = {"payload": {"request": request}, "run": "AAAAAAAAAAA"}
+    assert problem(served.http.post("/api/shares", json=gone), 422)["errors"][0]["field"] == "run"

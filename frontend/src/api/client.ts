@@ -1,6 +1,7 @@
 /** The calls of the HTTP API, with every failure put in words. */
 import type {
   Accepted,
+  Comparison,
   Devices,
   Example,
   FieldProblem,
@@ -95,6 +96,8 @@ export const api = {
   storedRun: (id: string) => call<StoredRun>(`/api/runs/${segment(id)}`),
   /** How many runs are taken up before a waiting one, and in about how many seconds it is. */
   place: (id: string) => call<Place>(`/api/runs/${segment(id)}/place`),
+  /** Where the results of two runs differ. */
+  compared: (first: string, second: string) => call<Comparison>(`/api/runs/${segment(first)}/compare/${segment(second)}`),
   cancel: (id: string) => call<unknown>(`/api/runs/${segment(id)}`, { method: 'DELETE' }),
   compile: (request: InspectRequest, signal?: AbortSignal) => post<InspectReport>('/api/compile', request, signal),
   /** The kernels of CuPy in a Python text. */
@@ -113,8 +116,8 @@ export const api = {
     }),
   devices: () => call<Devices>('/api/devices'),
   examples: () => call<Example[]>('/api/examples'),
-  share: (payload: SharePayload, parent: string | null) =>
-    post<SharedLink>('/api/shares', parent ? { payload, parent } : { payload }),
+  share: (payload: SharePayload, parent: string | null, run: string | null = null) =>
+    post<SharedLink>('/api/shares', { payload, ...(parent && { parent }), ...(run && { run }) }),
   sharedLink: (id: string) => call<StoredShare>(`/api/shares/${segment(id)}`),
 };
 

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 9b574326b244da553eaa751f2e83d1b48213008b8c0b922a6913a64e03ed09ac
+// Made by `npm run types` from the protocol's models; sha256 c5c108de47bfa690003fe9555a883c85354ab2adb3eceba258e1881570de82f0
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -117,6 +117,64 @@ export interface components {
              * @default null
              */
             name?: string | null;
+        };
+        /**
+         * BufferDifference
+         * @description One buffer that a run read back, beside the other run's of the same name.
+         */
+        BufferDifference: {
+            /**
+             * Differing
+             * @default 0
+             */
+            differing?: number;
+            /**
+             * Dtype
+             * @default null
+             */
+            dtype?: ("bool" | "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "int64" | "uint64" | "float16" | "bfloat16" | "float32" | "float64" | "complex64" | "complex128") | null;
+            /**
+             * Elements
+             * @default 0
+             */
+            elements?: number;
+            /**
+             * Equal
+             * @default false
+             */
+            equal?: boolean;
+            /**
+             * First
+             * @default null
+             */
+            first?: boolean | number | string | null;
+            /**
+             * Index
+             * @default null
+             */
+            index?: number[] | null;
+            /**
+             * Largest Absolute
+             * @default null
+             */
+            largest_absolute?: boolean | number | string | null;
+            /**
+             * Largest Ulps
+             * @default null
+             */
+            largest_ulps?: number | null;
+            /** Name */
+            name: string;
+            /**
+             * Second
+             * @default null
+             */
+            second?: boolean | number | string | null;
+            /**
+             * Why Not
+             * @default
+             */
+            why_not?: string;
         };
         /**
          * BufferRead
@@ -254,6 +312,22 @@ export interface components {
                 number,
                 number
             ] | null;
+        };
+        /**
+         * Comparison
+         * @description Of two runs, by id.
+         */
+        Comparison: {
+            /** Buffers */
+            buffers: components["schemas"]["BufferDifference"][];
+            /** First */
+            first: string;
+            /** Same Source */
+            same_source: boolean;
+            /** Second */
+            second: string;
+            /** Times */
+            times: components["schemas"]["TimeComparison"][];
         };
         /**
          * Compiled
@@ -2038,6 +2112,35 @@ export interface components {
             state: "ran" | "refused" | "failed" | "not-run" | "excluded";
             /** Step */
             step: string;
+        };
+        /**
+         * TimeComparison
+         * @description Times of the launches of one step in two runs.
+         */
+        TimeComparison: {
+            /** First */
+            first: number;
+            /**
+             * First Clock
+             * @enum {string}
+             */
+            first_clock: "wall" | "gpu-events";
+            /** Reason */
+            reason: string;
+            /** Second */
+            second: number;
+            /**
+             * Second Clock
+             * @enum {string}
+             */
+            second_clock: "wall" | "gpu-events";
+            /** Step */
+            step: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "same" | "not-comparable";
         };
         /**
          * Timed

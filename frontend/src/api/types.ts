@@ -10,6 +10,7 @@ export type BufferView = Schemas['BufferView'];
 export type BufferRead = Schemas['BufferRead'];
 export type Check = NonNullable<Schemas['RunRequest']['checks']>[number];
 export type Checked = Schemas['Checked'];
+export type Comparison = Schemas['Comparison'];
 export type Compiled = Schemas['Compiled'];
 export type Counted = Schemas['Counted'];
 export type Define = Schemas['Define'];
@@ -110,6 +111,8 @@ export interface StoredShare {
   created_at: string;
   content_hash: string;
   payload: SharePayload;
+  /** The run whose results the link shows. */
+  run?: string | null;
 }
 
 export interface UploadedArray {

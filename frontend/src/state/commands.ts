@@ -68,11 +68,11 @@ export async function takeAway(format: ExportFormat, id = run.id): Promise<void>
 }
 
 /** Makes a link of the document; null where the form has a fault or the service refuses. */
-export async function share(): Promise<{ url: string } | { failure: string }> {
+export async function share(result: string | null = null): Promise<{ url: string } | { failure: string }> {
   const [fault] = workspace.built.problems;
   if (fault) return { failure: `${fault.message} Mend this field first; a link keeps the whole launch.` };
   try {
-    const link = await api.share(workspace.payload(), workspace.origin.share);
+    const link = await api.share(workspace.payload(), workspace.origin.share, result);
     return { url: new URL(link.url, location.origin).href };
   } catch (error) {
     if (error instanceof ApiError && error.fields.length) workspace.report(error.fields);

@@ -28,6 +28,8 @@ async function openShared(id: string): Promise<boolean> {
   try {
     const share = await api.sharedLink(id);
     workspace.open(share.payload, { key: `share:${id}`, share: id, parent: share.parent });
+    if (share.run) run.carried = { run: share.run, at: share.created_at };
+    if (share.run && !remembered().id) await run.reopen(share.run);
     return true;
   } catch (error) {
     const missing = error instanceof ApiError && error.status === 404;
@@ -56,6 +58,11 @@ export async function openAddress(): Promise<void> {
     if (wanted && example?.id !== wanted) ui.say(`There is no example called ${wanted}.`, true);
     if (example) workspace.open(example.payload, { key: `example:${example.id}`, share: null, parent: null });
     else await openStarter('cuda-c++');
+  }
+  const compared = hash.get('compare')?.split(',') ?? [];
+  if (compared.length === 2) {
+    ui.compared = compared;
+    ui.dialog = 'compare';
   }
   if (runId) {
     const request = await run.reopen(runId);

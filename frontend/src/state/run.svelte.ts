@@ -31,6 +31,8 @@ class RunSession {
   failure = $state('');
   /** The last run of several block shapes, which stays when another run follows. */
   swept = $state.raw<{ id: string; request: RunRequest; result: RunResult } | null>(null);
+  /** The run that came with a link. */
+  carried = $state.raw<{ run: string; at: string } | null>(null);
   /** Changes whenever the history has something new. */
   recorded = $state(0);
   private fold = new Fold();
@@ -114,7 +116,7 @@ class RunSession {
   forget(): void {
     this.stop?.();
     clearTimeout(this.timer);
-    Object.assign(this, { id: null, request: null, result: null, marks: [], swept: null, failure: '', interrupted: false, cancelling: false });
+    Object.assign(this, { id: null, request: null, result: null, marks: [], swept: null, carried: null, failure: '', interrupted: false, cancelling: false });
     sessionStorage.removeItem(SESSION_KEY);
     setHash(null);
   }

@@ -3,7 +3,7 @@ import type { Draft } from '../document/draft';
 
 export type Tab = 'output' | 'occupancy' | 'ptx' | 'timing' | 'sizes' | 'reference' | 'gpus' | 'grid';
 export type Pane = 'code' | 'launch' | 'results' | 'library';
-export type Dialog = 'commands' | 'keys' | 'share' | 'fork';
+export type Dialog = 'commands' | 'keys' | 'share' | 'fork' | 'compare';
 export type Drawer = 'examples' | 'history';
 export type Theme = 'dark' | 'light';
 
@@ -42,6 +42,8 @@ class Ui {
   pane = $state<Pane>('code');
   drawer = $state<Drawer | null>(null);
   dialog = $state<Dialog | null>(null);
+  /** The two runs of the dialog that compares. */
+  compared = $state.raw<readonly string[]>([]);
   remark = $state.raw<Remark | null>(null);
   notice = $state<{ text: string; bad: boolean } | null>(null);
   /** A place in the source to show; `turn` makes each wish a new one. */
