@@ -1,7 +1,7 @@
 /** The protocol's diagnostics and findings as marks of the editor. */
 import type { Action, Diagnostic as Mark } from '@codemirror/lint';
 import type { Text } from '@codemirror/state';
-import type { Diagnostic, Found, Span } from '../api/types';
+import type { Diagnostic, Fix, Found, Span } from '../api/types';
 import { columnOffset, wordEnd } from '../document/columns';
 
 /** UTF-16 range of a span, never empty and never outside the document; null where its line is gone. */
@@ -33,11 +33,13 @@ export function wording(diagnostic: Diagnostic): string {
   return `${diagnostic.message}${notes}${diagnostic.help ? `\n${diagnostic.help}` : ''}`;
 }
 
-export function diagnosticMarks(doc: Text, diagnostics: readonly Diagnostic[]): Mark[] {
+export function diagnosticMarks(doc: Text, diagnostics: readonly Diagnostic[], mend?: (fix: Fix) => void): Mark[] {
   return diagnostics.flatMap((diagnostic): Mark[] => {
     const range = diagnostic.span && diagnostic.file !== 'reference' && rangeOf(doc, diagnostic.span);
     if (!range) return [];
-    return [{ ...range, severity: SEVERITY[diagnostic.severity], source: diagnostic.origin ?? 'compiler', message: wording(diagnostic) }];
+    const { fix } = diagnostic;
+    const actions = fix && mend ? [{ name: `Fix: ${fix.title}`, apply: () => mend(fix) }] : [];
+    return [{ ...range, severity: SEVERITY[diagnostic.severity], source: diagnostic.origin ?? 'compiler', message: wording(diagnostic), actions }];
   });
 }
 

@@ -1,6 +1,6 @@
 /** Compiles the source while it is typed, so that the form and the diagnostics follow it. */
 import { api, ApiError, passing } from '../api/client';
-import type { Diagnostic, InspectReport, InspectRequest } from '../api/types';
+import type { Diagnostic, Fix, InspectReport, InspectRequest } from '../api/types';
 import { launches } from '../document/draft';
 import { hasTemplate } from '../document/entries';
 import { workspace } from './workspace.svelte';
@@ -14,6 +14,8 @@ class Inspection {
   source = $state.raw('');
   busy = $state(false);
   failure = $state('');
+  /** What the linter, which comes later, has for lines of a source. */
+  lint = $state.raw<{ source: string; marks: readonly Diagnostic[]; fix: (fix: Fix) => void } | null>(null);
   private abort: AbortController | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private asking: Promise<void> | null = null;

@@ -1,1 +1,0 @@
-import{t as e}from"./highlight-DiPlnFEm.js";var t=()=>e;export{t as mode};
