@@ -11,7 +11,7 @@ from engine.devices.gpu import attach
 from engine.emission import Emission, Emit
 from engine.languages import LANGUAGES
 from engine.launch import launch_job as _launch
-from engine.rehearsal import rehearse
+from engine.rehearsal import rehearse, rehearse_linting
 from protocol.run import CompileJob, LaunchRequest
 
 
@@ -30,6 +30,7 @@ def prewarm_compile() -> None:
     """Loads the compilers and takes a small run through the compile step, and what follows from it."""
     for language in LANGUAGES:
         language.prewarm()
+    rehearse_linting()
     prewarm_launch()
 
 

@@ -8,6 +8,7 @@ from engine.devices.emulated import EmulatedDevice
 from engine.emission import Emission
 from engine.launch import launch_job
 from engine.launching.plan import plan
+from engine.linting.linter import lint_artifact
 from protocol.arguments import (
     Arange,
     Buffer,
@@ -64,6 +65,23 @@ _STARTS: tuple[Initialiser, ...] = (Uniform(), Normal(), Integers(high=9), Arang
 
 def rehearse() -> None:
     """Runs one launch on the emulator and throws what it tells away."""
+    run = _run()
+    code = EmulatedDevice.prepare(_KERNEL, plan(run, _KERNEL), run.source)
+    request = LaunchRequest.model_validate_json(
+        LaunchRequest(run=run, kernel=_KERNEL, device="emulator").model_dump_json()
+    )
+    blobs = {f"object:{key}": memoryview(item.data) for key, item in code.items()}
+    launch_job(request, blobs, Emission(lambda header, payload: None), begin=time.perf_counter())
+
+
+def rehearse_linting() -> None:
+    """Looks at the same launch, and at one that does not compile."""
+    run = _run()
+    for kernel in (_KERNEL, None):
+        lint_artifact(run, kernel)
+
+
+def _run() -> RunRequest:
     buffers = tuple(
         Buffer(name=f"b{index}", dtype="float32", shape=(4, 8), init=init) for index, init in enumerate(_STARTS)
     )
@@ -72,10 +90,4 @@ def rehearse() -> None:
         arguments=(BufferArgument(buffer="b0"), ScalarArgument(value=32)),
     )
     checks = (Equals(buffer="b1", expected=Normal()),)
-    run = RunRequest(source=Source(text=_PTX), buffers=buffers, steps=(step,), checks=checks)
-    code = EmulatedDevice.prepare(_KERNEL, plan(run, _KERNEL), run.source)
-    request = LaunchRequest.model_validate_json(
-        LaunchRequest(run=run, kernel=_KERNEL, device="emulator").model_dump_json()
-    )
-    blobs = {f"object:{key}": memoryview(item.data) for key, item in code.items()}
-    launch_job(request, blobs, Emission(lambda header, payload: None), begin=time.perf_counter())
+    return RunRequest(source=Source(text=_PTX), buffers=buffers, steps=(step,), checks=checks)

@@ -110,7 +110,7 @@ def _whole_warps(
         "warning",
         "partial-warp",
         f"a block of {threads:,} threads is {kind}, and {idle} of the {warps * WARP:,} lanes have no thread: "
-        f"{100 * idle / (warps * WARP):.0f} % of the GPU stays idle",
+        f"{100 * idle / (warps * WARP):.0f} % of its lanes stay idle",
         field=f"{path}.config.block",
         help="Make the block a multiple of 32 threads.",
         fix=fix,
