@@ -112,6 +112,29 @@ gathered 4 256 n=1000 at:i[1000] x:f[5000] y:f[1000]
 stencil 4 256 n=1000 x:f[1000] y:f[1000]
 picture 32,16 8,64 width=256 height=1024 x:f[1024,256] y:f[1024,256]
 """
+# The same, of kernels as people write them.
+USUAL = """
+halo 4 256 n=1000 x:f[1000] y:f[1000]
+conv 7,7 16,16 w=100 h=100 x:f[100,100] y:f[100,100]
+dot 4 256 n=100000 a:f[100000] b:f[100000] r:f[1]
+matmul 5,4 16,16 m=50 n=70 k=33 a:f[50,33] b:f[33,70] c:f[50,70]
+matmul_1d 40 256 n=100 a:f[100,100] b:f[100,100] c:f[100,100]
+collatz 4 256 n=1000 steps:i[1000]
+lcg 4000 256 n=1024000 seed=7 y:f[1024000]
+table 4 256 n=1000 seed=7 x:f[1024] y:f[1000]
+coop 4 256 n=1000 y:f[1000]
+bitrev 4 256 n=1024 bits=10 x:f[1024] y:f[1024]
+butterfly 2 256 n=1024 half=16 x:f[1024]
+butterfly 2 256 n=1024 half=1 x:f[1024]
+diag 4 256 n=1000 m:f[1000,1000] -> uncoalesced
+rowsum 4 256 rows=1000 cols=64 m:f[1000,64] s:f[1000] -> uncoalesced
+colsum 4 256 rows=64 cols=1000 m:f[64,1000] s:f[1000]
+spmv 4 256 rows=1000 ptr:i[1001] idx:i[5000] val:f[5000] x:f[1000] y:f[1000]
+two_each 2 256 n=1000 x:f[1000] y:f[1000]
+rgb 4 256 n=1000 p:b[3000] g:b[1000]
+interior 7,7 16,16 w=100 h=100 x:f[100,100] y:f[100,100]
+interior_shift 7,7 16,16 w=100 h=100 x:f[100,100] y:f[100,100]
+"""
 
 
 def rows(text: str) -> list[str]:
@@ -154,6 +177,17 @@ def kernel() -> CompiledKernel:
 def told(found: tuple[Diagnostic, ...]) -> list[str]:
     """Codes, each once; the kernels of the other rows are not launched, which is no news."""
     return list(dict.fromkeys(item.code for item in found if item.code != "never-launched"))
+
+
+@pytest.fixture(scope="module")
+def usual() -> CompiledKernel:
+    return compiled(compile_request(request("coop 1 32 n=1 y:f[1]", (LINT / "usual.cu").read_text())))
+
+
+@pytest.mark.parametrize("row", rows(USUAL))
+def test_usual_kernels(row: str, usual: CompiledKernel) -> None:
+    run = request(row, (LINT / "usual.cu").read_text())
+    assert told(lint(run, usual)) == row.partition("->")[2].split()
 
 
 @pytest.mark.parametrize("row", rows(WRONG))

@@ -15,7 +15,7 @@ BARE = """__global__ void twice(int n, const float *x, float *y)
 
 
 def findings(page: Page) -> Locator:
-    return launch(page).get_by_role("region", name="What looks wrong with this launch")
+    return launch(page).get_by_role("region", name="What looks wrong")
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
@@ -47,6 +47,11 @@ def test_a_finding_at_a_line_is_marked_and_fixed_in_the_source(page: Page) -> No
     page.keyboard.press("Control+z")
     expect(page.locator(".cm-content")).not_to_contain_text("if (i < ")
     expect(findings(page)).to_contain_text("Warning line 4", timeout=20_000)
+
+
+def test_what_is_wrong_with_an_unedited_document_is_told_once_the_page_rests(page: Page) -> None:
+    open_page(page, "/#example=out-of-bounds")
+    expect(findings(page)).to_contain_text("reads values[1,000], and values has 1,000 elements", timeout=20_000)
 
 
 def test_a_launch_is_looked_at_while_the_source_does_not_compile(page: Page) -> None:
