@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from protocol.arguments import Buffer
 from protocol.base import Architecture, FieldError, Model, Seconds
@@ -20,7 +20,7 @@ class LintQuestion(Model):
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
 
     def run(self, request: CompileRequest) -> RunRequest:
-        """With its source, as a run. FieldError where the two do not make one."""
+        """With its source, as a run. ValidationError where the two do not make one."""
         return RunRequest(
             source=request.source,
             options=request.options,
@@ -47,7 +47,12 @@ class InspectRequest(Model):
         if self.every_gpu and self.launch is None:
             raise FieldError("launch", "give the launch whose fit on every GPU is asked for")
         if self.lint is not None:
-            self.lint.run(self.compile)
+            try:
+                self.lint.run(self.compile)
+            except ValidationError as error:
+                cause = error.errors()[0].get("ctx", {}).get("error")
+                field = f"lint.{cause.field}" if isinstance(cause, FieldError) else "lint"
+                raise FieldError(field, str(cause or error)) from None
         return self
 
 
