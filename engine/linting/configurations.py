@@ -56,7 +56,7 @@ def _fix(
     match item.code:
         case "block-threads" | "launch-bounds" | "block-axis":
             most = min(limits.max_threads_per_block, entry.resources.max_threads_per_block)
-            smaller = list(block)
+            smaller = [max(1, extent) for extent in block]
             while math.prod(smaller) > most or any(
                 have > may for have, may in zip(smaller, limits.max_block, strict=True)
             ):
@@ -82,7 +82,9 @@ def with_block(path: str, config: LaunchConfig, grid: Sequence[int], block: Sequ
     value = config.model_dump(mode="json")
     value["block"] = _trimmed(new)
     if not isinstance(config.grid, Cover):
-        value["grid"] = _trimmed([-(-blocks * old // now) for blocks, old, now in zip(grid, block, new, strict=True)])
+        value["grid"] = _trimmed(
+            [-(-blocks * max(1, old) // now) for blocks, old, now in zip(grid, block, new, strict=True)]
+        )
     return Fix(title=f"Use a block of {' × '.join(map(str, _trimmed(new)))}", field=f"{path}.config", value=value)
 
 

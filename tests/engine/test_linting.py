@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,7 @@ guarded 1 2048 n=1000 x:f[1000] y:f[1000] -> block-threads
 bounded 4 256 n=1000 y:f[1000] -> launch-bounds
 guarded 0 256 n=1000 x:f[1000] y:f[1000] -> grid-zero
 guarded 4 0 n=1000 x:f[1000] y:f[1000] -> block-zero
+picture 13,13 8,0,1024 width=128 height=128 x:f[128,128] y:f[128,128] -> block-zero block-axis
 volume 1,1,70000 8,8,1 n=32 y:f[32,32,32] -> grid-axis
 volume 1,1,1 1,1,128 n=32 y:f[32,32,32] -> block-axis
 reversed 4 256 x:f[1024] y:f[1024] | 300000 -> shared-memory
@@ -314,3 +316,16 @@ MESSAGES = [line.split("\t") for line in (LINT / "messages.tsv").read_text().spl
 @pytest.mark.parametrize(("row", "message"), MESSAGES)
 def test_messages_have_the_numbers(row: str, message: str, kernel: CompiledKernel) -> None:
     assert message in [item.message for item in lint(request(row), kernel)]
+
+
+def test_no_launch_is_too_odd(kernel: CompiledKernel) -> None:
+    """Whatever extents and numbers are typed, the linter answers."""
+    chance = random.Random(1)
+    extents = [0, 1, 2, 7, 31, 32, 33, 100, 256, 1000, 1024, 5000, 65_535, 2**31 - 1, 2**32 - 1]
+    for _ in range(400):
+        entry, _, _, *given = chance.choice(rows(WRONG + RIGHT)).partition("->")[0].partition("|")[0].split()
+        grid, block = (",".join(str(chance.choice(extents)) for _ in range(chance.randint(1, 3))) for _ in "gb")
+        numbers = [re.sub(r"=\d+", f"={chance.choice([0, 1, 5, 1000, 2**31 - 1])}", item) for item in given]
+        run = request(" ".join((entry, grid, block, *numbers)))
+        for item in (*lint(run, kernel), *lint(run, None)):
+            assert item.message
