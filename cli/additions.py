@@ -32,6 +32,7 @@ NAMES = (
     ("sweep.seed", "--seed"),
     ("sweep", "--blocks"),
     ("estimate", "--estimate-on"),
+    ("baselines", "--baseline"),
     ("checks", "--reference"),
     ("instruments", "--check and --count"),
     ("film.every", "--film-every"),
@@ -68,6 +69,7 @@ class Additions:
     estimate: bool = False
     estimate_on: str = ""
     sweep: "Sweeping | None" = None
+    baselines: tuple[Path, ...] = ()
 
     @property
     def instruments(self) -> tuple[str, ...]:
@@ -120,6 +122,10 @@ def extended(request: RunRequest, additions: Additions) -> RunRequest:
         whole["sweep"] = _sweep(additions.sweep, request)
     if additions.estimate or additions.estimate_on:
         whole["estimate"] = additions.estimate_on or "auto"
+    if additions.baselines:
+        whole["baselines"] = [
+            {"name": path.stem[:40] or "baseline", "text": _read(path, "--baseline")} for path in additions.baselines
+        ]
     if additions.film is not None or additions.film_every is not None:
         whole["film"] = _film(additions, request)
     if additions.reference is not None:
@@ -163,13 +169,13 @@ def shapes(text: str, request: RunRequest, option: str = "--try-sizes") -> list[
     return found
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, option: str = "--reference") -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise Refused(f"--reference {path}: {(error.strerror or str(error)).lower()}") from None
+        raise Refused(f"{option} {path}: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError as error:
-        raise Refused(f"--reference {path}: byte {error.object[error.start]:#04x} is not UTF-8") from None
+        raise Refused(f"{option} {path}: byte {error.object[error.start]:#04x} is not UTF-8") from None
 
 
 def _defined(text: str, request: RunRequest) -> list[str]:

@@ -22,7 +22,7 @@ from sandbox.improvement import Improver
 from sandbox.launcher import Sandbox, SandboxUnavailable
 from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
-from sandbox.profiles import compiling_kinds
+from sandbox.profiles import baseline_kinds, compiling_kinds
 from sandbox.stores import FolderCache, Stores
 from store.settings import Settings
 
@@ -68,7 +68,7 @@ class Local:
 
 
 @contextmanager
-def opened(gpu: Gpu | None = None, language: str = "cuda-c++") -> Iterator[Local]:
+def opened(gpu: Gpu | None = None, language: str = "cuda-c++", baselines: bool = False) -> Iterator[Local]:
     """To compile sources of a language, and to launch on `gpu` or else on the emulator.
 
     Raises Refused where no job may run here.
@@ -87,7 +87,7 @@ def opened(gpu: Gpu | None = None, language: str = "cuda-c++") -> Iterator[Local
     )
     try:
         launch = "launch" if gpu is None else "launch-gpu"
-        kinds = (*compiling_kinds(language), "reference", launch)
+        kinds = (*compiling_kinds(language), "reference", *(baseline_kinds() if baselines else ()), launch)
         box = Sandbox(profiles=kinds, gpu=gpu, weak_gpu=settings.gpu_without_namespaces)
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None

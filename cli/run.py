@@ -53,6 +53,13 @@ Tolerance = Annotated[
     float | None,
     typer.Option(help="Of --reference, as in numpy.allclose (1e-05 and 1e-08).", min=0, show_default=False),
 ]
+Baselines = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE.py",
+        help="Python that does the same on the processor, timed for comparison: NumPy, Numba, PyTorch. Repeatable.",
+    ),
+]
 Estimated = Annotated[
     bool, typer.Option("--estimate", help="Estimate the time on the GPU that --arch stands for (emulator).")
 ]
@@ -113,6 +120,7 @@ def run(
     count: Annotated[
         bool, typer.Option("--count", help="Count memory requests, sectors, branches (emulator; slower).")
     ] = False,
+    baseline: Baselines = None,
     estimate: Estimated = False,
     estimate_on: EstimateOn = "",
     film: FilmOf = None,
@@ -133,6 +141,16 @@ def run(
         maxrregcount, default_device, define or (), device, example,
     )  # fmt: skip
     additions = Additions(
-        try_sizes, reference, rtol, atol, check, count, film, film_every, estimate=estimate, estimate_on=estimate_on
+        try_sizes,
+        reference,
+        rtol,
+        atol,
+        check,
+        count,
+        film,
+        film_every,
+        estimate=estimate,
+        estimate_on=estimate_on,
+        baselines=tuple(baseline or ()),
     )
     raise typer.Exit(Running(options, additions, save_targets(save, save_film), as_json, lint=lint).perform())

@@ -90,7 +90,7 @@ class Running:
         if chosen.gpu is not None:
             request = request.model_copy(update={"architecture": chosen.gpu.architecture})
         request = extended(request, self.additions)
-        with opened(chosen.gpu, request.source.language) as local:
+        with opened(chosen.gpu, request.source.language, bool(request.baselines)) as local:
             keep_files(local, ready)
             shown = f"{self.options.example}{Path(request.source.file_name).suffix}"
             return self.run(local, request, shown, chosen.name)
@@ -120,7 +120,8 @@ class Running:
         script = not options.language and options.file.suffix == ".py" and is_cupy(text)
         compilation = self._compilation(text, shown, chosen)
         entry, grid, block = options.entry, options.grid, options.block
-        with opened(chosen.gpu, "cuda-c++" if script else compilation.source.language) as local:
+        language = "cuda-c++" if script else compilation.source.language
+        with opened(chosen.gpu, language, bool(self.additions.baselines)) as local:
             if script:
                 found = chosen_kernel(local, compilation, shown, entry)
                 compilation, launch = compilation_of(found, compilation), launch_of(found)

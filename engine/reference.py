@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 import ml_dtypes
@@ -49,12 +50,12 @@ def reference_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -
     job, emission = ReferenceJob.model_validate_json(request), Emission(emit)
     check = job.run.checks[job.check]
     assert isinstance(check, NumpyReference)
-    text = _Text(check.text, f"checks.{job.check}.text")
+    text = Text(check.text, f"checks.{job.check}.text")
     by_name = {buffer.name: buffer for buffer in job.run.buffers}
     try:
-        names = _names(job.run, job.kernel, initial_values(job.run, uploads_of(blobs)))
+        names = names_of(job.run, job.kernel, initial_values(job.run, uploads_of(blobs)))
         with text.watched(emission, job.deadline_seconds, begin):
-            _execute(text, names, by_name)
+            text.execute(text.compiled(), names, by_name)
             results = {name: _result(text, names, by_name[name]) for name in check.buffers}
     except FieldError as error:
         emission.diagnosed([values_refused(error)])
@@ -66,9 +67,11 @@ def reference_job(request: bytes, blobs: Mapping[str, memoryview], emit: Emit) -
         emission.artifact("expected", values.tobytes(), buffer=name)
 
 
-def _names(run: RunRequest, kernel: CompiledKernel, values: Mapping[str, Array | None]) -> dict[str, Any]:
+def names_of(
+    run: RunRequest, kernel: CompiledKernel, values: Mapping[str, Array | None], file: str = FILE
+) -> dict[str, Any]:
     """What the text sees, as protocol.checks.NumpyReference says."""
-    names: dict[str, Any] = {"__name__": FILE, "np": np, "numpy": np, "ml_dtypes": ml_dtypes}
+    names: dict[str, Any] = {"__name__": file, "np": np, "numpy": np, "ml_dtypes": ml_dtypes}
     for launch in plan(run, kernel).launches.values():
         for match in launch.matches:
             if not isinstance(match.argument, ScalarArgument | VectorArgument):
@@ -88,22 +91,7 @@ def _names(run: RunRequest, kernel: CompiledKernel, values: Mapping[str, Array |
     return names
 
 
-def _execute(text: _Text, names: dict[str, Any], buffers: Mapping[str, Buffer]) -> None:
-    try:
-        code = compile(text.text, FILE, "exec", dont_inherit=True)
-    except SyntaxError as error:
-        span = None if error.lineno is None else Span(line=max(error.lineno, 1), column=max(error.offset or 1, 1))
-        raise Refused(text.told(f"the reference is not Python: {error.msg}", span)) from None
-    except (ValueError, MemoryError, RecursionError) as error:
-        message = f"the reference cannot be compiled: {str(error) or type(error).__name__}"
-        raise Refused(text.told(message, None)) from None
-    try:
-        exec(code, names)
-    except BaseException as error:
-        raise Refused(text.raised(error, buffers)) from None
-
-
-def _result(text: _Text, names: Mapping[str, Any], buffer: Buffer) -> Array:
+def _result(text: Text, names: Mapping[str, Any], buffer: Buffer) -> Array:
     """What the text left under the buffer's name, flat and in the buffer's dtype."""
     name, line = buffer.name, text.assigned(buffer.name)
     if name not in names or not text.mentions(name):
@@ -137,24 +125,46 @@ def _spelled(dtype: str) -> str:
     return "ml_dtypes.bfloat16" if dtype == "bfloat16" else "bool" if dtype == "bool" else f"np.{dtype}"
 
 
-class _Text:
-    """The reference, and places in it."""
+class Text:
+    """Python text of the user's, and places in it; `what` is what it is called."""
 
-    def __init__(self, text: str, field: str) -> None:
-        self.text, self._field = text, field
+    def __init__(self, text: str, field: str, file: str = FILE, what: str = "reference") -> None:
+        self.text, self._field, self._file, self._what = text, field, file, what
         self._lines = text.splitlines() or [""]
 
     def told(self, message: str, span: Span | None, help_text: str | None = None) -> Diagnostic:
         return Diagnostic(
             severity="error",
             message=message,
-            code="reference",
+            code=self._what,
             origin="request",
             span=span,
-            file=FILE,
+            file=self._file,
             field=self._field,
             help=help_text,
         )
+
+    def compiled(self) -> CodeType:
+        """Refused where the text is no Python."""
+        try:
+            return compile(self.text, self._file, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            span = None if error.lineno is None else Span(line=max(error.lineno, 1), column=max(error.offset or 1, 1))
+            raise Refused(self.told(f"the {self._what} is not Python: {error.msg}", span)) from None
+        except (ValueError, MemoryError, RecursionError) as error:
+            message = f"the {self._what} cannot be compiled: {str(error) or type(error).__name__}"
+            raise Refused(self.told(message, None)) from None
+
+    def execute(self, code: CodeType, names: dict[str, Any], buffers: Mapping[str, Buffer]) -> None:
+        """Refused where the text raises."""
+        self.guarded(lambda: exec(code, names), buffers)
+
+    def guarded(self, work: Callable[[], object], buffers: Mapping[str, Buffer]) -> None:
+        """Runs a part of the text. Refused where that raises."""
+        try:
+            work()
+        except BaseException as error:
+            raise Refused(self.raised(error, buffers)) from None
 
     def line(self, number: int) -> Span:
         """A whole line, without its indentation."""
@@ -164,10 +174,10 @@ class _Text:
 
     def raised(self, error: BaseException, buffers: Mapping[str, Buffer]) -> Diagnostic:
         """An exception, at the last line of the text that it went through."""
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._file]
         number = frames[-1].lineno if frames else None
         if isinstance(error, SystemExit):
-            message = "the reference ended itself before it was done"
+            message = f"the {self._what} ended itself before it was done"
         else:
             message = f"{type(error).__name__}: {_short(error)}"
         help_text = None
@@ -179,10 +189,10 @@ class _Text:
         """Ends the process where the text has not ended after so many seconds."""
 
         def tell(line: int | None) -> None:
-            message = f"the reference was stopped: it had not ended after {seconds:g} s"
+            message = f"the {self._what} was stopped: it had not ended after {seconds:g} s"
             emission.diagnosed([self.told(message, self.line(line) if line else None)])
 
-        return DeadlineWatch(FILE, seconds, begin, tell)
+        return DeadlineWatch(self._file, seconds, begin, tell)
 
     def mentions(self, name: str) -> bool:
         return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(ast.parse(self.text)))

@@ -11,6 +11,23 @@ MAX_REFERENCE_BYTES = 16 * 1024
 MAX_REFERENCE_BUFFERS = 32
 
 
+def plain_text(text: str, what: str, advice: str) -> str:
+    """Python text of a bounded size, valid Unicode without NUL. ValueError, in words for the user."""
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ValueError(f"line {line} of the {what} holds a lone surrogate, no valid Unicode") from None
+    if size > MAX_REFERENCE_BYTES:
+        raise ValueError(f"the {what} has {size:,} bytes; the limit is {MAX_REFERENCE_BYTES:,}")
+    nul = text.find("\0")
+    if nul >= 0:
+        raise ValueError(f"line {text.count(chr(10), 0, nul) + 1} of the {what} holds a NUL character")
+    if not text.strip():
+        raise ValueError(f"the {what} is empty: {advice}")
+    return text
+
+
 class Equals(Model):
     """After the last step a buffer must equal `expected`: |got − want| ≤ relative·|want| + absolute, NaN equals NaN."""
 
@@ -43,19 +60,7 @@ class NumpyReference(Model):
     @field_validator("text")
     @classmethod
     def _plain(cls, text: str) -> str:
-        try:
-            size = len(text.encode())
-        except UnicodeEncodeError as error:
-            line = text.count("\n", 0, error.start) + 1
-            raise ValueError(f"line {line} of the reference holds a lone surrogate, no valid Unicode") from None
-        if size > MAX_REFERENCE_BYTES:
-            raise ValueError(f"the reference has {size:,} bytes; the limit is {MAX_REFERENCE_BYTES:,}")
-        nul = text.find("\0")
-        if nul >= 0:
-            raise ValueError(f"line {text.count(chr(10), 0, nul) + 1} of the reference holds a NUL character")
-        if not text.strip():
-            raise ValueError("the reference is empty: assign an array to the name of a buffer")
-        return text
+        return plain_text(text, "reference", "assign an array to the name of a buffer")
 
     @field_validator("buffers")
     @classmethod

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from protocol.base import Bytes, Digest, Model, Seconds
+from protocol.baseline import Baselined
 from protocol.diagnostics import Diagnostic, Span
 from protocol.dtypes import DType, Number
 from protocol.estimate import Estimated
@@ -193,6 +194,7 @@ Event = Annotated[
     | Concluded
     | Estimated
     | Traced
+    | Baselined
     | Finished,
     Field(discriminator="kind"),
 ]

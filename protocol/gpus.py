@@ -36,6 +36,8 @@ class GpuFacts(Model):
     memory_kind: str
     memory_gb_per_second: Positive
     l2_mib: Positive
+    host_gb_per_second: Positive
+    """Each way, of the PCI Express link (x16) that it has: no copy from or to the host is faster."""
     fp32_tflops: Positive
     fp64_tflops: Positive
     tensor_fp16_tflops: Positive

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from protocol.base import SCHEMA_VERSION, Model
+from protocol.baseline import Baselined
 from protocol.diagnostics import Diagnostic
 from protocol.estimate import Estimated
 from protocol.events import (
@@ -51,6 +52,7 @@ class RunResult(Model):
     conclusion: Concluded | None = None
     estimates: tuple[Estimated, ...] = ()
     traces: tuple[Traced, ...] = ()
+    baselines: tuple[Baselined, ...] = ()
     film: tuple[Filmed, ...] = ()
 
 
@@ -102,6 +104,8 @@ def fold(records: Iterable[EventRecord]) -> RunResult:
                 append("estimates", event)
             case Traced():
                 append("traces", event)
+            case Baselined():
+                append("baselines", event)
             case Filmed():
                 append("film", event)
             case Finished():

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from protocol.arguments import MAX_BUFFER_BYTES, Buffer, BufferArgument
 from protocol.base import SCHEMA_VERSION, Architecture, FieldError, Model, Name
+from protocol.baseline import MAX_BASELINES, Baseline
 from protocol.cells import cells, combinations, with_macros
 from protocol.checks import Check, Equals
 from protocol.diagnostics import Diagnostic
@@ -80,6 +81,8 @@ class RunRequest(Model):
     estimate: str | None = None
     """The emulator also estimates the launches' time on this GPU of `protocol.gpus`; "auto" is the one that the
     architecture stands for. Without effect on a GPU, which measures."""
+    baselines: Annotated[tuple[Baseline, ...], Field(max_length=MAX_BASELINES)] = ()
+    """The same job on the processor, timed after the launches."""
     trace: TraceWish | None = None
     """The emulator also tells what one warp of a launch does in memory, once the results are told."""
     film: Film | None = None
@@ -265,6 +268,17 @@ class ReferenceJob(Model):
     check: Annotated[int, Field(ge=0)]
     """Its place in the run's checks."""
     deadline_seconds: Annotated[float, Field(gt=0)] = 4.0
+    """From the job's start: then it tells where the code is, and ends."""
+
+
+class BaselineJob(Model):
+    """What the child of a baseline gets."""
+
+    run: RunRequest
+    kernel: CompiledKernel
+    index: Annotated[int, Field(ge=0)]
+    """Its place in the run's baselines."""
+    deadline_seconds: Annotated[float, Field(gt=0)] = 9.0
     """From the job's start: then it tells where the code is, and ends."""
 
 

@@ -26,6 +26,7 @@ KINDS: dict[str, str] = {
     "launch": "engine.child_entry:launch_job",
     "launch-gpu": "engine.child_entry:launch_job",
     "reference": "engine.reference:reference_job",
+    "baseline": "engine.baseline:baseline_job",
     "python": "sandbox.python_profile:run_job",
 }
 """Where each kind of job begins: a function of (request, blobs, emit)."""

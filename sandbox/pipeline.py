@@ -11,6 +11,7 @@ from protocol.checks import Equals
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
 from sandbox import gpus
+from sandbox.baselines import tell_baselines
 from sandbox.compilation import Emit, compile_for_run, improve
 from sandbox.improvement import Improver
 from sandbox.jobs import run_job
@@ -86,6 +87,8 @@ def perform(
         if cancelled.is_set():
             return end("cancelled", "Cancelled before the launch.")
         ending = end(*_launch(box, run, device, variants, blobs, stores, emit, cancelled, limits.launch))
+        if ending.verdict == "ok":
+            tell_baselines(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if improver is not None and compilation.quick and not variants.told and ending.verdict == "ok":
             improver.offer(lambda stopping: improve(box, run, stores, compilation, limits.compile, stopping))
         return ending

@@ -58,6 +58,8 @@ PROFILES: dict[str, Profile] = {
     "launch-gpu": Profile("gpu", packages=(*_OURS, *_MODELS, *_COMPUTE, "cupy_backends", "cuda"), proc=True, gpu=True),
     # A NumPy reference, Python text on a run's arrays: the walls of a launch, and less to read.
     "reference": Profile("engine", packages=(*_OURS, *_MODELS, "numpy", "ml_dtypes")),
+    # A baseline, the same with Numba and, where it is there, PyTorch.
+    "baseline": Profile("numba", packages=(*_OURS, *_MODELS, *_COMPUTE, *_NUMBA, "torch")),
     # Python text: a scratch folder and a /proc of its own (both need namespaces; weak mode goes without).
     "python": Profile("python", packages=("numpy", "ml_dtypes"), scratch=True, proc=True),
 }
@@ -83,6 +85,11 @@ def compiling_kinds(language: str | None = None) -> tuple[str, ...]:
     """The kinds of jobs that compile sources of a language, or of all that this installation has."""
     wanted = [kind for name, kind in TRANSLATING.items() if language in (None, name) and _has(_PACKAGES[name])]
     return ("compile", *wanted)
+
+
+def baseline_kinds() -> tuple[str, ...]:
+    """The kind of jobs that time baselines, where this installation has what it takes."""
+    return ("baseline",) if _has(_PACKAGES["numba"]) else ()
 
 
 _PACKAGES = {"numba": ("numba", "numba-cuda", "nvidia-nvvm")}

@@ -6,7 +6,13 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Found
 from sandbox.launcher import JobLimits, JobOutcome
 
-_WHO = {"compile": "The compiler", "translate": "Numba", "launch": "The kernel", "reference": "The reference"}
+_WHO = {
+    "compile": "The compiler",
+    "translate": "Numba",
+    "launch": "The kernel",
+    "reference": "The reference",
+    "baseline": "The baseline",
+}
 
 _LIMITS = {
     "limit:wall": "{who} was stopped after {wall:g} s of wall time, the limit of this service.",
@@ -32,7 +38,7 @@ def finished(outcome: JobOutcome, kind: str, limits: JobLimits) -> tuple[str, st
         return verdict, _LIMITS[verdict].format(who=who, **mib, **values)
     if verdict.startswith("signal:"):
         return "signal", f"{who}'s process ended by {verdict.removeprefix('signal:')}. This may be a fault of ours."
-    if kind in ("reference", "translate"):  # its process is the user's to break
+    if kind in ("reference", "baseline", "translate"):  # its process is the user's to break
         return "error", f"{who}'s process ended before it was done."
     return "error", f"{who}'s process failed. This is a fault of ours, not of your kernel."
 

@@ -26,7 +26,7 @@ from sandbox.keys import processor_key, toolchain_key
 from sandbox.launcher import Sandbox
 from sandbox.limits import limits_for
 from sandbox.pipeline import PipelineLimits
-from sandbox.profiles import compiling_kinds
+from sandbox.profiles import baseline_kinds, compiling_kinds
 from sandbox.stores import Stores
 from store.blobs import open_blobs
 from store.broker import INSPECT_TASK, RUN_TASK, open_celery
@@ -166,7 +166,7 @@ def _profiles(queues: tuple[str, ...]) -> tuple[str, ...]:
     """The kinds of jobs that the queues need: to compile always, to launch on the emulator or on a GPU."""
     emulated = ("launch",) if "emulator" in queues else ()
     driven = ("launch-gpu",) if any(queue.startswith("gpu") for queue in queues) else ()
-    return (*compiling_kinds(), "reference", *emulated, *driven)
+    return (*compiling_kinds(), "reference", *baseline_kinds(), *emulated, *driven)
 
 
 def _refuse(settings: Settings, worker: Worker, stopping: threading.Event) -> int:

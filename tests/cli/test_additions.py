@@ -178,3 +178,26 @@ def test_shapes_that_fail_alike_are_told_once(warpyard: Warpyard, tmp_path: Path
     assert told == [
         "  a block of 128 × 1 × 1 has 128 threads, but k is compiled for at most 64 (2 more shapes likewise)"
     ], done.stdout
+
+
+def test_baselines_run_in_the_sandbox_and_stand_beside_an_estimate(warpyard: Warpyard, tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").write_text("y = a * x + y\n")
+    (tmp_path / "numba.py").write_text(
+        "from numba import njit, prange\n@njit(parallel=True)\ndef baseline(a, x, y):\n"
+        "    for i in prange(y.size):\n        y[i] = a * x[i] + y[i]\n"
+    )
+    (tmp_path / "endless.py").write_text("while True:\n    pass\n")
+    options = ("--estimate", "--baseline", "numpy.py", "--baseline", "numba.py", "--baseline", "endless.py")
+    done = warpyard("run", "saxpy.cu", *LAUNCH, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("numpy", "numba"):
+        assert re.search(
+            rf"^baseline {name}  .* \(median of \d+, \d+ processors?; with its first start .*\); the launches alone "
+            r"are .* on the GPU \(estimated for the H200 SXM, not measured\)$",
+            done.stdout,
+            re.MULTILINE,
+        )
+    assert (
+        "baseline:1:1: error: the baseline was stopped" in done.stderr
+        or "baseline:2:5: error: the baseline was" in done.stderr
+    )

@@ -90,3 +90,17 @@ def test_a_reference_of_another_kernel_is_left_out_and_says_so(page: Page) -> No
     with page.expect_request("**/api/runs") as sent:
         page.get_by_role("button", name="Run and check").click()
     assert json.loads(sent.value.post_data or "")["checks"] == []
+
+
+def test_the_reference_and_a_baseline_of_ones_own_are_timed(page: Page) -> None:
+    page.goto("/#example=saxpy")
+    page.locator(".cm-content").wait_for()
+    page.keyboard.press("Alt+6")
+    section = page.get_by_role("region", name="Baselines")
+    section.get_by_text("A baseline of your own").click()
+    section.get_by_label("Python that sees buffers").fill("def baseline(a, x, y):\n    y += a * x\n")
+    section.get_by_role("button", name="Run and time").click()
+    row = section.get_by_role("row", name="Own baseline")
+    expect(row).to_contain_text("of this size", timeout=30_000)
+    expect(section).to_contain_text("The GPU’s time is an estimate for the H200 SXM, not a measurement")
+    assert violations(page) == []

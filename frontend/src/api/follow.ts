@@ -19,6 +19,7 @@ const KINDS: Record<RunEvent['kind'], true> = {
   concluded: true,
   estimated: true,
   traced: true,
+  baselined: true,
   finished: true,
 };
 

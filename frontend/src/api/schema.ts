@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 c5c108de47bfa690003fe9555a883c85354ab2adb3eceba258e1881570de82f0
+// Made by `npm run types` from the protocol's models; sha256 3744b99c24d9a390ab8083ffb22d46bbfd3a9f2b711063967baef566aadbe5ad
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -49,6 +49,62 @@ export interface components {
              * @default null
              */
             name?: string | null;
+        };
+        /**
+         * Baseline
+         * @description Python text that sees what a NumPy reference sees (`protocol.checks.NumpyReference`).
+         *
+         *     Where it defines a function `baseline`, that is called with the buffers and scalars that its parameters name, again
+         *     and again, each time on fresh arrays; else the whole text is. Numba may be imported, and PyTorch where it is there.
+         */
+        Baseline: {
+            /**
+             * Name
+             * @default NumPy
+             */
+            name?: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * Baselined
+         * @description How long a baseline takes on this machine's processor.
+         */
+        Baselined: {
+            /**
+             * First Seconds
+             * @default null
+             */
+            first_seconds?: number | null;
+            /** Index */
+            index: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "baselined";
+            /** Name */
+            name: string;
+            /**
+             * Samples
+             * @default 0
+             */
+            samples?: number;
+            /**
+             * Seconds
+             * @default null
+             */
+            seconds?: number | null;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads?: number;
+            /**
+             * Transfer Bytes
+             * @default 0
+             */
+            transfer_bytes?: number;
         };
         /**
          * BlockLanes
@@ -735,7 +791,7 @@ export interface components {
             /** At */
             at: number;
             /** Event */
-            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Concluded"] | components["schemas"]["Estimated"] | components["schemas"]["Traced"] | components["schemas"]["Finished"];
+            event: components["schemas"]["Queued"] | components["schemas"]["Compiling"] | components["schemas"]["Compiled"] | components["schemas"]["Diagnosed"] | components["schemas"]["Launched"] | components["schemas"]["Printed"] | components["schemas"]["Found"] | components["schemas"]["Counted"] | components["schemas"]["Timed"] | components["schemas"]["BufferRead"] | components["schemas"]["Filmed"] | components["schemas"]["Checked"] | components["schemas"]["Swept"] | components["schemas"]["Concluded"] | components["schemas"]["Estimated"] | components["schemas"]["Traced"] | components["schemas"]["Baselined"] | components["schemas"]["Finished"];
             /** Id */
             id: string;
         };
@@ -1672,6 +1728,11 @@ export interface components {
              */
             architecture?: string;
             /**
+             * Baselines
+             * @default []
+             */
+            baselines?: components["schemas"]["Baseline"][];
+            /**
              * Buffers
              * @default []
              */
@@ -1733,6 +1794,11 @@ export interface components {
              * @default 0
              */
             attempt?: number;
+            /**
+             * Baselines
+             * @default []
+             */
+            baselines?: components["schemas"]["Baselined"][];
             /**
              * Buffers
              * @default []

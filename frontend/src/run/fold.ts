@@ -3,7 +3,7 @@ import type { EventRecord, RunResult } from '../api/types';
 
 export const MAX_PRINTED_CHARACTERS = 1 << 20;
 
-type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'estimates' | 'traces' | 'film'>;
+type Lists = Pick<RunResult, 'launches' | 'diagnostics' | 'findings' | 'counters' | 'timings' | 'buffers' | 'checks' | 'sweep' | 'estimates' | 'traces' | 'baselines' | 'film'>;
 type Scalars = Pick<RunResult, 'state' | 'device' | 'verdict' | 'message' | 'compiled' | 'conclusion'>;
 type Filled<T> = { [K in keyof T]-?: NonNullable<T[K]> };
 
@@ -18,6 +18,7 @@ const noLists = (): Filled<Lists> => ({
   sweep: [],
   estimates: [],
   traces: [],
+  baselines: [],
   film: [],
 });
 
@@ -101,6 +102,9 @@ export class Fold {
         break;
       case 'traced':
         this.lists.traces.push(event);
+        break;
+      case 'baselined':
+        this.lists.baselines.push(event);
         break;
       case 'filmed':
         this.lists.film.push(event);

@@ -42,9 +42,9 @@ class RunSession {
   busy = $derived(this.sending || (this.id !== null && this.result?.state !== 'finished' && !this.failure));
 
   /** Sends the document; with a sweep, the selected launch runs with each of its cells. `more`: an estimate, a trace. */
-  async start(sweep: Sweep | null = null, more: Pick<RunRequest, 'estimate' | 'trace'> = {}): Promise<void> {
+  async start(sweep: Sweep | null = null, more: Pick<RunRequest, 'estimate' | 'trace' | 'baselines'> = {}): Promise<void> {
     if (this.busy) return;
-    const stays = more.trace ? 'grid' : more.estimate && !sweep ? 'timing' : ui.tab === 'reference' ? 'reference' : 'output';
+    const stays = more.trace ? 'grid' : more.baselines ? 'reference' : more.estimate && !sweep ? 'timing' : ui.tab === 'reference' ? 'reference' : 'output';
     ui.show(sweep ? 'sizes' : stays);
     this.failure = '';
     this.sending = true;
