@@ -70,14 +70,15 @@ class Additions:
     estimate_on: str = ""
     sweep: "Sweeping | None" = None
     baselines: tuple[Path, ...] = ()
+    twin: bool = False
 
     @property
     def instruments(self) -> tuple[str, ...]:
         return tuple(name for name, wanted in (("checks", self.check), ("counters", self.count)) if wanted)
 
     def __post_init__(self) -> None:
-        if self.reference is None and (self.relative, self.absolute) != (None, None):
-            raise Refused("--rtol and --atol go with --reference")
+        if self.reference is None and not self.twin and (self.relative, self.absolute) != (None, None):
+            raise Refused("--rtol and --atol go with --reference or --twin")
 
     def first_macros(self, defined: Sequence[str]) -> list[str]:
         """A value for each macro that a sweep varies and nobody has given, so that the source compiles by itself."""

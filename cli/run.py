@@ -121,6 +121,9 @@ def run(
         bool, typer.Option("--count", help="Count memory requests, sectors, branches (emulator; slower).")
     ] = False,
     baseline: Baselines = None,
+    twin: Annotated[
+        bool, typer.Option("--twin", help="Run on the emulator and on the GPU, and compare the results.")
+    ] = False,
     estimate: Estimated = False,
     estimate_on: EstimateOn = "",
     film: FilmOf = None,
@@ -135,6 +138,7 @@ def run(
     from cli.additions import Additions
     from cli.running import Options, Running
     from cli.saving import save_targets
+    from cli.twin import twin_run
 
     options = Options(
         file, argument or (), grid, block, shared, cooperative, cluster, entry, language, arch, std, fast_math, no_fmad,
@@ -152,5 +156,7 @@ def run(
         estimate=estimate,
         estimate_on=estimate_on,
         baselines=tuple(baseline or ()),
+        twin=twin,
     )
-    raise typer.Exit(Running(options, additions, save_targets(save, save_film), as_json, lint=lint).perform())
+    running = Running(options, additions, save_targets(save, save_film), as_json, lint=lint)
+    raise typer.Exit(twin_run(running, rtol or 0.0, atol or 0.0) if twin else running.perform())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cli.devices import Chosen
     from cli.local import Local
     from cli.saving import Kept
-    from protocol.events import Event
+    from protocol.events import BufferRead, Event
     from protocol.result import RunResult
     from protocol.run import CompileRequest, RunRequest
     from store.examples import Example
@@ -75,6 +75,8 @@ class Running:
     lint: bool = False
     """Findings about the launches are told before the run."""
     results: list[tuple[RunRequest, RunResult]] = field(default_factory=list)
+    buffers: dict[str, tuple[BufferRead, bytes]] = field(default_factory=dict)
+    """What was read back, with its bytes."""
 
     def perform(self) -> int:
         """Compiles, runs and shows; returns the exit code. Raises Refused."""
@@ -202,6 +204,10 @@ class Running:
         with _cancelled_by_keys(local.cancelled):
             result, finished = perform(local, request, device, (lambda event: None) if self.as_json else live, first)
         self.results.append((request, result))
+        for read in result.buffers:
+            data = local.stores.blobs.get(read.digest)
+            if data is not None:
+                self.buffers[read.name] = read, bytes(data)
         self.kept.save(result, local.stores.blobs.get)
         if self.as_json:
             typer.echo(as_text(request, result))

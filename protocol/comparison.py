@@ -26,6 +26,8 @@ class BufferDifference(Model):
     elements: Annotated[int, Field(ge=0)] = 0
     differing: Annotated[int, Field(ge=0)] = 0
     """Elements whose bits differ."""
+    beyond: Annotated[int, Field(ge=0)] | None = None
+    """Of these the ones beyond the tolerance that was asked for; None where none was."""
     index: tuple[int, ...] | None = None
     """The first of them, in row-major order, and what the two runs have there."""
     first: Number | None = None

@@ -2,27 +2,34 @@
 
 import asyncio
 import math
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
-from app.comparing import difference
-from app.errors import NotFound, Unavailable, documented
+from app.errors import Invalid, NotFound, Unavailable, documented
 from app.event_log import StoredRun
 from app.service import Served, Service
 from protocol.comparison import BufferDifference, Comparison, compare_times
 from protocol.events import BufferRead
 from protocol.run import RunRequest
+from store.comparing import difference
 from store.identifiers import is_id
 
 router = APIRouter(tags=["runs"])
 
 
-@router.get("/api/runs/{run_id}/compare/{other_id}", responses=documented(NotFound, Unavailable))
-async def compare_runs(run_id: str, other_id: str, service: Served) -> Comparison:
+@router.get("/api/runs/{run_id}/compare/{other_id}", responses=documented(NotFound, Invalid, Unavailable))
+async def compare_runs(
+    run_id: str,
+    other_id: str,
+    service: Served,
+    relative: Annotated[float, Query(ge=0, le=1e9, allow_inf_nan=False, description="Tolerance, of the first")] = 0.0,
+    absolute: Annotated[float, Query(ge=0, le=1e300, allow_inf_nan=False, description="Tolerance beside it")] = 0.0,
+) -> Comparison:
     """Where the results of two finished runs differ, and whether their times compare."""
     first, second = await _found(service, run_id), await _found(service, other_id)
     results = first.result(), second.result()
-    buffers = [await _compared(service, read, results[1].buffers) for read in results[0].buffers]
+    buffers = [await _compared(service, read, results[1].buffers, relative, absolute) for read in results[0].buffers]
     known = {item.name for item in buffers}
     missing = [read for read in results[1].buffers if read.name not in known]
     return Comparison(
@@ -45,7 +52,9 @@ async def _found(service: Service, run_id: str) -> StoredRun:
     return run
 
 
-async def _compared(service: Service, read: BufferRead, others: tuple[BufferRead, ...]) -> BufferDifference:
+async def _compared(
+    service: Service, read: BufferRead, others: tuple[BufferRead, ...], relative: float, absolute: float
+) -> BufferDifference:
     other = next((item for item in others if item.name == read.name), None)
     if other is None:
         return _lonely(read, "second")
@@ -59,7 +68,7 @@ async def _compared(service: Service, read: BufferRead, others: tuple[BufferRead
         return BufferDifference(
             name=read.name, dtype=read.dtype, why_not="they differ; the contents are no longer kept"
         )
-    return await asyncio.to_thread(difference, read, data, more)
+    return await asyncio.to_thread(difference, read, data, more, relative, absolute)
 
 
 def _lonely(read: BufferRead, where: str) -> BufferDifference:

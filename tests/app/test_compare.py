@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.comparing import difference
 from protocol.comparison import compare_times
 from protocol.events import BufferRead, Timed
+from store.comparing import difference
 from tests.app.test_runs import finish_with_buffer
 from tests.service.harness import Served
 
@@ -20,7 +20,7 @@ def compared(dtype: str, one: Any, two: Any, stored: str = "") -> dict[str, Any]
     left, right = (np.asarray(values, stored or dtype) for values in (one, two))
     read = BufferRead(name="y", dtype=dtype, shape=left.shape, digest=NO_DIGEST, bytes=left.nbytes)  # type: ignore[arg-type]
     found = difference(read, memoryview(left.tobytes()), memoryview(right.tobytes()))
-    return found.model_dump(exclude={"name", "why_not", "dtype"})
+    return found.model_dump(exclude={"name", "why_not", "dtype", "beyond"})
 
 
 def same(count: int) -> dict[str, Any]:
@@ -54,13 +54,23 @@ def test_differences(dtype: str, one: Any, two: Any, expected: dict[str, Any]) -
     assert {key: found[key] for key in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "beyond"), [((0.0, 0.0), None), ((1e-3, 0.0), 2), ((0.0, 0.6), 1), ((1.0, 10.0), 0)]
+)
+def test_a_tolerance(tolerance: tuple[float, float], beyond: int | None) -> None:
+    one, two = (np.array(values, "float32") for values in ([1, 2, 3, np.nan], [1, 2.5, 4, np.nan]))
+    read = BufferRead(name="y", dtype="float32", shape=(4,), digest=NO_DIGEST, bytes=16)
+    found = difference(read, memoryview(one.tobytes()), memoryview(two.tobytes()), *tolerance)
+    assert (found.differing, found.beyond) == (2, beyond)
+
+
 def test_bfloat16_is_read_as_its_number() -> None:
     found = compared("bfloat16", [0x3F80, 0x4000], [0x3F81, 0x4000], "uint16")
     assert (found["first"], found["second"], found["largest_ulps"]) == (1.0, 1.0078125, 1)
 
 
 def test_pieces_are_compared_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.comparing.PIECE", 4)
+    monkeypatch.setattr("store.comparing.PIECE", 4)
     left, right = np.zeros(11, np.int32), np.zeros(11, np.int32)
     right[[5, 10]] = 1, -9
     found = compared("int32", left, right)

@@ -69,3 +69,12 @@ def test_a_link_carries_the_result_and_another_run_is_compared_with_it(
     for theme in ("light", "dark"):
         framed.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         assert violations(framed) == []
+
+
+def test_twins_need_a_gpu(page: Page, watch: Watch) -> None:
+    watch.expect("503")
+    open_page(page)
+    page.keyboard.press("Control+k")
+    page.get_by_role("dialog").get_by_role("combobox").fill("emulator, and compare")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("gpu", ignore_case=True)

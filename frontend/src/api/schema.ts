@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 3744b99c24d9a390ab8083ffb22d46bbfd3a9f2b711063967baef566aadbe5ad
+// Made by `npm run types` from the protocol's models; sha256 095b6d4f4faf9508b0c6d6c1fdce12c277a670f7990b9b5467ca3a3b93272660
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -179,6 +179,11 @@ export interface components {
          * @description One buffer that a run read back, beside the other run's of the same name.
          */
         BufferDifference: {
+            /**
+             * Beyond
+             * @default null
+             */
+            beyond?: number | null;
             /**
              * Differing
              * @default 0

@@ -25,6 +25,7 @@ export function commands(openFile: () => void): Command[] {
     run.busy
       ? { name: 'Cancel the run', act: () => void run.cancel() }
       : { name: 'Run the kernel', keys: `${modifier} ↵`, act: () => void run.start() },
+    { name: 'Run on the GPU and on the emulator, and compare', act: () => void import('./twin').then(({ runTwins }) => runTwins()) },
     { name: 'Try block sizes', keys: `${modifier} ⇧ ↵`, act: () => void trySizes() },
     ...TABS.map(tab),
     { name: 'Open examples', act: openLibrary },
