@@ -1,1 +1,0 @@
-import{t as e}from"./highlight-lp_EZRVo.js";var t=()=>e;export{t as mode};
