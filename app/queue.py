@@ -157,7 +157,7 @@ class Queue:
                 ],
                 args=[
                     *(name, repr(time.time()), self._settings.orphan_grace),
-                    *(self._settings.max_attempts, keys.PREFIX),
+                    *(self._settings.max_attempts, keys.PREFIX, int(self._settings.lease_seconds * 1000)),
                 ],
             )
             for run_id in again:

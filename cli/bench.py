@@ -20,6 +20,26 @@ def service(rounds: Rounds = 50) -> None:
 
 
 @commands.command()
+def load(
+    workers: Annotated[list[int] | None, typer.Option(help="Runs at a time; may be repeated; 2 and 4.", min=1)] = None,
+    sessions: Annotated[int, typer.Option(help="Browsers that press Run once.", min=1, max=400)] = 200,
+    within: Annotated[float, typer.Option(help="Seconds in which they do.", min=1, max=600)] = 60,
+    streams: Annotated[int, typer.Option(help="Readers of events at once.", min=1, max=1000)] = 800,
+    posts: Annotated[int, typer.Option(help="Runs sent as fast as they are taken.", min=10, max=50_000)] = 3000,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures here.")] = None,
+) -> None:
+    """A class of one address on a server of its own, with default limits; event streams; runs accepted a second."""
+    from cli import bench_load, bench_streams
+
+    figures = bench_load.curve(workers or (2, 4), sessions, within, lambda line: typer.echo(line, err=True))
+    show(bench_load.table(figures))
+    service = bench_streams.measure(streams, posts, 10)
+    show(bench_streams.table(service))
+    if json_file is not None:
+        json_file.write_text(json.dumps({"load": figures, **service}, indent=1) + "\n", encoding="utf-8")
+
+
+@commands.command()
 def sandbox(rounds: Rounds = 50) -> None:
     """How long the wall takes to open, and a job behind it to start, compile and launch."""
     from cli.bench_sandbox import measure

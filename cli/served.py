@@ -20,14 +20,14 @@ GENEROUS = {"RUNS_PER_SECOND": "1000", "RUNS_BURST": "1000", "RUN_WALL_SECONDS":
 
 
 @contextmanager
-def served(folder: Path, limits: Mapping[str, str] = GENEROUS) -> Iterator[tuple[int, float]]:
+def served(folder: Path, limits: Mapping[str, str] = GENEROUS, workers: int = 1) -> Iterator[tuple[int, float]]:
     """(port, seconds until the page answered) of a server that ends with the block. Raises Refused.
 
-    `limits`: settings by their names without the prefix.
+    `limits`: settings by their names without the prefix. `workers`: runs at a time.
     """
     environment = {**os.environ, **{f"WARPYARD_{name}": value for name, value in limits.items()}}
     begin = time.perf_counter()
-    command = [sys.executable, "-m", "cli", "serve", "--port", "0", "--workers", "1", "--data", str(folder)]
+    command = [sys.executable, "-m", "cli", "serve", "--port", "0", "--workers", str(workers), "--data", str(folder)]
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -15,7 +15,12 @@ local clock = redis.call('TIME')
 local now = tonumber(clock[1]) + tonumber(clock[2]) / 1e6
 local rate, burst = tonumber(ARGV[9]), tonumber(ARGV[10])
 local bucket = redis.call('HMGET', KEYS[6], 'tokens', 'at')
-local tokens = math.min(burst, (tonumber(bucket[1]) or burst) + (now - (tonumber(bucket[2]) or now)) * rate)
+local at = tonumber(bucket[2]) or now
+if at > now then -- the clock was put back: what was saved until then stays, and grows from now on
+  at = now
+  redis.call('HSET', KEYS[6], 'at', tostring(now))
+end
+local tokens = math.min(burst, (tonumber(bucket[1]) or burst) + (now - at) * rate)
 if tokens < 1 then return {'rate', tostring((1 - tokens) / rate)} end
 
 local ahead = redis.call('ZCARD', KEYS[3])

@@ -41,4 +41,5 @@ def whole(
         worker = started.start(settings, "worker", "--queues", "emulator,compile", "--slots", "1")
         wait_for(lambda: served.http.get("/readyz").status_code == 200 or worker.process.poll() is not None, 60, 0.05)
         assert worker.process.poll() is None, worker.log.read_text()
+        served.extra["worker"] = worker
         yield served
