@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from emulator.lowering.instructions import InstructionLowering
 from emulator.lowering.kernel import KernelLowering
 from engine.devices.device import DeviceRefusal
 from engine.devices.emulated import EmulatedDevice
+from engine.launching.plan import Plan
 from protocol.source import Source
 
 PTX = """.version 8.0
@@ -53,7 +55,8 @@ def test_a_failure_has_a_number_of_its_own() -> None:
 def test_the_user_is_told_in_words() -> None:
     kernel = SimpleNamespace(ptx=PTX, language="cuda-c++")
     entry = SimpleNamespace(name="k", display="k()")
-    plan = SimpleNamespace(instruments=(), launches={"steps.0": SimpleNamespace(entry=entry, block=(32, 1, 1))})
+    launch: Any = SimpleNamespace(entry=entry, block=(32, 1, 1), step="steps.0")
+    plan = Plan({"steps.0": launch}, ())
     source = Source(language="cuda-c++", text="__global__ void k() {}")
     with pytest.raises(DeviceRefusal) as caught:
         EmulatedDevice.prepare(kernel, plan, source)  # type: ignore[arg-type]

@@ -85,6 +85,7 @@ def test_commands_run_by_name(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("tab", name="Occupancy")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Control+k")
+    expect(page.get_by_role("combobox", name="Command")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 
