@@ -17,6 +17,7 @@ from protocol.inspection import InspectReport, InspectRequest
 from protocol.result import RunResult, fold
 from protocol.run import CompileRequest, OccupancyQuestion, RunRequest
 from sandbox import inspection, pipeline
+from sandbox.gpu_use import GpuUse
 from sandbox.gpus import Gpu
 from sandbox.improvement import Improver
 from sandbox.launcher import Sandbox, SandboxUnavailable
@@ -59,6 +60,7 @@ class Local:
     stores: Stores
     limits: PipelineLimits
     improver: Improver
+    use: GpuUse | None = None
     cancelled: threading.Event = field(default_factory=threading.Event)
 
     def forget(self) -> None:
@@ -92,11 +94,13 @@ def opened(gpu: Gpu | None = None, language: str = "cuda-c++", baselines: bool =
     except SandboxUnavailable as error:
         raise Refused(f"no sandbox on this machine, so nothing is run: {error}\nAsk: warpyard doctor", code=1) from None
     with box:
-        improver = Improver()
+        improver, use = Improver(), None if gpu is None else GpuUse.opened(gpu)
         try:
-            yield Local(box, Stores(cache, MemoryBlobs()), limits, improver)
+            yield Local(box, Stores(cache, MemoryBlobs()), limits, improver, use)
         finally:
             improver.close()
+            if use is not None:
+                use.close()
 
 
 def inspect(
@@ -119,7 +123,7 @@ def perform(
     for event in first:
         emit(event)
     finished = pipeline.perform(
-        local.box, request, device, local.stores, emit, local.cancelled, local.limits, local.improver
+        local.box, request, device, local.stores, emit, local.cancelled, local.limits, local.improver, local.use
     )
     emit(finished)
     return fold(records), finished

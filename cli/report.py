@@ -294,7 +294,7 @@ def _repeated(timings: Sequence[Timed]) -> str:
     )
 
 
-STAGES = ("compile", "jit", "sandbox", "reference", "setup", "run", "film", "transfer", "total")
+STAGES = ("compile", "jit", "sandbox", "reference", "setup", "run", "repeat", "film", "transfer", "total")
 
 
 def milliseconds(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from engine.buffers import Expected, read_back
@@ -12,17 +13,19 @@ from engine.steps import StepRunner
 from engine.values.results import check
 from protocol.base import FieldError
 from protocol.diagnostics import Diagnostic
-from protocol.events import Checked
+from protocol.events import Checked, Timed
 
 
 def tell_results(runner: StepRunner, expected: Sequence[Expected], emission: Emission, finished: bool) -> None:
     """Reads the buffers back and, where the run `finished`, checks them."""
+    begin = time.perf_counter()
     try:
         for buffer in runner.run.buffers:
             if buffer.role != "in":
                 read_back(buffer, runner.buffers[buffer.name].read(), emission)
     except DeviceLost:
         return  # the finding that ended the run says so
+    emission.event(Timed(stage="transfer", seconds=time.perf_counter() - begin))
     if finished:
         for item in expected:
             emission.event(_checked(item, runner))

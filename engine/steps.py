@@ -19,6 +19,7 @@ from protocol.diagnostics import Diagnostic
 from protocol.events import Counted, Found, Launched, Timed
 from protocol.launch import Fill, Launch, Repeat, Step, Swap
 from protocol.run import RunRequest
+from protocol.timing import Measured
 
 
 @dataclass(slots=True)
@@ -63,6 +64,8 @@ class StepRunner:
         self._names = dict(self._labels)
         finished = self._steps(self.run.steps, "steps", self.begin + self.limit_seconds)
         for step, total in self.totals.items():
+            if total.repeated is not None:
+                self.emission.event(Timed(stage="repeat", seconds=total.repeated.wall, step=step))
             if total.launches:
                 self.emission.event(self._timed(step, total))
         if self.film is not None:
@@ -80,11 +83,13 @@ class StepRunner:
         )
         if total.repeated is None:
             return timed
+        found = total.repeated
         more = {
-            "seconds": total.repeated.warm,
-            "cold_seconds": total.repeated.cold,
+            "seconds": found.warm.median,
+            "cold_seconds": found.cold.median,
             "first_seconds": total.seconds,
-            "samples": total.repeated.samples,
+            "samples": len(found.warm.samples),
+            "measured": Measured(series=(found.warm, found.cold), floor_seconds=found.floor),
         }
         return timed.model_copy(update=more)
 

@@ -15,6 +15,7 @@ from engine.buffers import Expected, allocate, expected_values, initial_values, 
 from engine.conclusion import conclude
 from engine.devices import Device, DeviceRefusal, device_type
 from engine.devices.emulated import EmulatedDevice
+from engine.devices.gpu_probes import BLOB as PROBES
 from engine.devices.occupancy import occupancy
 from engine.emission import Emission
 from engine.estimating.told import estimated, rewrite
@@ -181,7 +182,7 @@ class _Sweep:
             "differs_at": differs_at,
             "passed": passed,
             "estimate": estimate,
-            "samples": total.repeated.samples if total.repeated else 1,
+            "samples": len(total.repeated.warm.samples) if total.repeated else 1,
         }
         notes = (
             [_told("note", "no-estimate", f"no estimate: {why_not}", f"sweep.blocks.{shape.cell.place}")]
@@ -189,7 +190,7 @@ class _Sweep:
             else []
         )
         swept = self.planned_row(shape, "ran", [*heard.as_diagnostics(), *notes]).model_copy(update=told)
-        times = [total.repeated.warm if total.repeated else total.seconds]
+        times = [total.repeated.warm.median if total.repeated else total.seconds]
         # A processor's time says nothing of a GPU's, so that it is not worth more runs.
         repeats = total.repeated is None and clock == "gpu-events"
         return _Trial(shape, swept, times, time.perf_counter() - start, repeats)
@@ -260,6 +261,7 @@ class _Sweep:
         keys = {object_key(item.entry.name, item.block) for item in shape.plan.launches.values()}
         wanted = {f"object:{key}" for key in keys} | {f"object:{profile_key(key)}" for key in keys} | {"cubin"}
         blobs = {name: self.blobs[own] for name in wanted if (own := self._blob(shape, name)) in self.blobs}
+        blobs |= {name: self.blobs[name] for name in (PROBES,) if name in self.blobs}
         request = self.request.model_copy(update={"run": shape.run, "kernel": shape.kernel, "variants": ()})
         device = device_type(self.request.device).open(request, blobs)
         try:

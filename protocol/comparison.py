@@ -10,6 +10,7 @@ from pydantic import Field
 from protocol.base import Model, Name, Seconds
 from protocol.dtypes import DType, Number
 from protocol.events import Timed
+from protocol.timing import differ
 
 Clock = Literal["wall", "gpu-events"]
 
@@ -47,7 +48,8 @@ class TimeComparison(Model):
     first_clock: Clock
     second_clock: Clock
     verdict: Literal["faster", "slower", "same", "not-comparable"]
-    """Of the second beside the first. Only times of the same clock compare; a processor's time is never a GPU's."""
+    """Of the second beside the first. Only times of the same clock compare; a processor's time is never a GPU's.
+    Faster and slower: by `protocol.timing.differ`, with the data in the L2 cache as far as it fits."""
     reason: str
 
 
@@ -94,6 +96,11 @@ def _judged(first: Timed, second: Timed) -> tuple[Literal["faster", "slower", "s
         return "not-comparable", f"the times are of {first.launches:,} and of {second.launches:,} launches"
     if first.clock == "wall":
         return "not-comparable", "both were emulated on a processor, whose time says nothing of a GPU's"
-    if first.samples < 2 or second.samples < 2:
+    if first.measured is None or second.measured is None:
         return "not-comparable", "a single launch was timed, so that nothing is known of its spread"
-    return "same", ""
+    one, other = first.measured.of("warm"), second.measured.of("warm")
+    if not differ(one, other):
+        return "same", f"{other.words()} beside {one.words()}"
+    times = max(one.median, other.median) / min(one.median, other.median)
+    verdict: Literal["faster", "slower"] = "faster" if other.median < one.median else "slower"
+    return verdict, f"by {times:.2f} times, {other.words()} beside {one.words()}"

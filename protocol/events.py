@@ -12,10 +12,13 @@ from protocol.estimate import Estimated
 from protocol.film import Filmed
 from protocol.kernel import Entry, Occupancy
 from protocol.sweep import Concluded, Swept
+from protocol.timing import Measured
 from protocol.trace import Traced
 
 Coordinates = tuple[int, int, int]
-Stage = Literal["queue", "sandbox", "compile", "jit", "setup", "reference", "run", "film", "transfer", "total"]
+Stage = Literal[
+    "queue", "sandbox", "compile", "jit", "setup", "reference", "run", "repeat", "film", "transfer", "total"
+]  # fmt: skip
 DeviceKind = Literal["emulator", "gpu"]
 FindingClass = Literal["memory", "race", "initialisation", "synchronisation", "trap", "assert", "limit"]
 
@@ -125,6 +128,8 @@ class Timed(Model):
     """The launch that gave the results, where `seconds` is of others."""
     note: str = ""
     """Why a device that repeats launches for their time did not repeat this one."""
+    measured: Measured | None = None
+    """Of a launch that a GPU repeated for its time: the series, and what belongs to them."""
 
 
 class BufferRead(Model):

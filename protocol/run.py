@@ -31,6 +31,7 @@ from protocol.launch import (
 from protocol.source import Options, Source
 from protocol.specialise import SPECIALISING, specialisations
 from protocol.sweep import Sweep, check_shapes, swept_step
+from protocol.timing import Work
 from protocol.trace import TraceWish
 from protocol.translation import Translation
 
@@ -87,6 +88,8 @@ class RunRequest(Model):
     """The emulator also tells what one warp of a launch does in memory, once the results are told."""
     film: Film | None = None
     """Frames of a buffer between the rounds of a repeat; with a sweep they are of its first shape."""
+    work: Work | None = None
+    """What one launch moves and computes, so that a GPU's time is shown as a share of what the card can do."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "RunRequest":

@@ -10,12 +10,14 @@ from protocol.arguments import Initialiser, Upload
 from protocol.checks import Equals
 from protocol.events import Compiled, Diagnosed, Finished, Found, Timed
 from protocol.run import LaunchRequest, RunRequest
-from sandbox import gpus
 from sandbox.baselines import tell_baselines
 from sandbox.compilation import Emit, compile_for_run, improve
+from sandbox.gpu_use import GpuUse
 from sandbox.improvement import Improver
 from sandbox.jobs import run_job
 from sandbox.launcher import JobLimits, Sandbox
+from sandbox.probes import BLOB as PROBES
+from sandbox.probes import NoProbes
 from sandbox.receive import Awaited, Misbehaved, NotKept, event_of, stored_event
 from sandbox.references import expected_blobs
 from sandbox.stores import Stores
@@ -46,10 +48,12 @@ def perform(
     cancelled: threading.Event,
     limits: PipelineLimits,
     improver: Improver | None = None,
+    use: GpuUse | None = None,
 ) -> Finished:
     """Compiles and launches `run` on `device`, telling `emit` each fact; returns the end, which the caller emits.
 
     `improver` makes good code afterwards for the next run of a large kernel, whose first code is made quickly.
+    `use`: the GPU, where the sandbox has one.
     """
     begin = time.perf_counter()
 
@@ -86,12 +90,14 @@ def perform(
         blobs = uploads | expected_blobs(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if cancelled.is_set():
             return end("cancelled", "Cancelled before the launch.")
-        ending = end(*_launch(box, run, device, variants, blobs, stores, emit, cancelled, limits.launch))
+        ending = end(*_launch(box, run, device, variants, blobs, stores, emit, cancelled, limits, use))
         if ending.verdict == "ok":
             tell_baselines(box, run, kernel, uploads, emit, cancelled, limits.launch)
         if improver is not None and compilation.quick and not variants.told and ending.verdict == "ok":
             improver.offer(lambda stopping: improve(box, run, stores, compilation, limits.compile, stopping))
         return ending
+    except NoProbes as error:
+        return end(*(("cancelled", "Cancelled before the launch.") if cancelled.is_set() else ("error", f"{error}.")))
     except Misbehaved as error:
         return end("error", f"The job broke the protocol ({error}); its results were not kept.")
     except NotKept as error:
@@ -130,22 +136,29 @@ def _launch(
     stores: Stores,
     emit: Emit,
     cancelled: threading.Event,
-    limits: JobLimits,
+    limits: PipelineLimits,
+    use: GpuUse | None,
 ) -> tuple[str, str]:
     compilation = variants.first
     assert compilation.kernel is not None
     blobs = dict(variants.blobs) | dict(given)
+    kind, own = "launch", None
+    if device.startswith("gpu"):
+        assert use is not None, "a queue for a GPU needs a sandbox with one"
+        kind, own = "launch-gpu", use
+        blobs[PROBES] = use.probes.cubin(box, use.gpu.architecture, stores, cancelled, limits.compile)
     # What is left of the limit is for reading the buffers back.
-    deadline = limits.wall - min(1.0, limits.wall / 10)
+    wall = limits.launch.wall
+    deadline = wall - min(1.0, wall / 10)
     request = LaunchRequest(
         run=run, kernel=compilation.kernel, variants=variants.told, device=device, deadline_seconds=deadline
     )
-    stored = 0.0
+    stored = repeating = 0.0
     ending: tuple[str, str] | None = None
     awaited = Awaited(run)
 
     def receive(header: Mapping[str, object], payload: bytes) -> None:
-        nonlocal stored, ending
+        nonlocal stored, repeating, ending
         event = event_of(
             header,
             allowed=_OF_A_LAUNCH,
@@ -159,17 +172,14 @@ def _launch(
             ending = worst(event)
         if ending is None and isinstance(event, Diagnosed) and event.diagnostic.severity == "error":
             ending = worst(event.diagnostic)
-        emit(event)
+        if isinstance(event, Timed) and event.stage == "repeat":
+            repeating = event.seconds
+        emit(event if own is None else own.completed(event, run, repeating))
 
-    kind = "launch"
-    turn: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-    if device.startswith("gpu"):
-        assert box.gpu is not None, "a queue for a GPU needs a sandbox with one"
-        kind, turn = "launch-gpu", gpus.turn(box.gpu, cancelled)
-    with turn:
-        outcome = run_job(box, kind, request.model_dump_json().encode(), blobs, limits, cancelled, receive)
+    with contextlib.nullcontext() if own is None else own.turn(cancelled):
+        outcome = run_job(box, kind, request.model_dump_json().encode(), blobs, limits.launch, cancelled, receive)
     emit(Timed(stage="sandbox", seconds=outcome.spawn_ms / 1000))
     emit(Timed(stage="transfer", seconds=stored))
     if outcome.verdict != "ok" and not (ending and outcome.verdict == "error"):
-        return finished(outcome, "launch", limits)
+        return finished(outcome, "launch", limits.launch)
     return ending or ("ok", "")

@@ -3,15 +3,18 @@
 import os
 
 from protocol.devices import DeviceInfo
+from sandbox.gpu_use import GpuUse
 from sandbox.gpus import Gpu, find_gpu
 from sandbox.launcher import Sandbox
 from store.keys import COMPILE_QUEUE
 from store.version import VERSION
 
 
-def offered_devices(queues: tuple[str, ...], box: Sandbox) -> tuple[DeviceInfo, ...]:
-    """One device for each queue but `compile`."""
-    return tuple(_device(queue, box) for queue in queues if queue != COMPILE_QUEUE)
+def offered_devices(
+    queues: tuple[str, ...], box: Sandbox, use: GpuUse | None = None, notes: tuple[str, ...] = ()
+) -> tuple[DeviceInfo, ...]:
+    """One device for each queue but `compile`. `notes`: what is not known of the GPU."""
+    return tuple(_device(queue, box, use, notes) for queue in queues if queue != COMPILE_QUEUE)
 
 
 def with_gpu(queues: tuple[str, ...]) -> tuple[tuple[str, ...], Gpu | None]:
@@ -28,8 +31,10 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _device(queue: str, box: Sandbox) -> DeviceInfo:
+def _device(queue: str, box: Sandbox, use: GpuUse | None, notes: tuple[str, ...]) -> DeviceInfo:
     if box.gpu is not None and queue == box.gpu.device:
+        sensors = use.telemetry if use else None
+        sm_mhz, memory_mhz = sensors.clocks() if sensors else (0, 0)
         return DeviceInfo(
             id=queue,
             kind="gpu",
@@ -37,6 +42,11 @@ def _device(queue: str, box: Sandbox) -> DeviceInfo:
             architecture=box.gpu.architecture,
             sm_count=box.gpu.sm_count,
             memory_bytes=box.gpu.memory_bytes,
+            sm_mhz=sm_mhz,
+            memory_mhz=memory_mhz,
+            driver=sensors.driver if sensors else "",
+            peaks=use.peaks if use else None,
+            notes=notes,
             isolation=box.report.mode,
             version=VERSION,
         )

@@ -19,7 +19,10 @@ from celery import Celery
 from celery.platforms import SecurityWarning
 from celery.signals import setup_logging, worker_shutting_down
 
+from protocol.events import Finished
+from protocol.run import RunRequest
 from sandbox import inspection, pipeline
+from sandbox.compilation import Emit
 from sandbox.gpus import Gpu
 from sandbox.improvement import Improver
 from sandbox.keys import processor_key, toolchain_key
@@ -39,6 +42,7 @@ from store.keys import COMPILE_QUEUE
 from store.settings import Settings
 from store.workers import Worker
 from worker.devices import offered_devices
+from worker.gpu_guard import GuardedGpu
 from worker.gpu_lease import GpuLease, GpuTaken
 from worker.inspections import Inspections
 from worker.opening import open_sandbox
@@ -90,11 +94,20 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
         )
         improver = Improver()
         stack.callback(improver.close)
+        guard = None
+        if gpu is not None:
+            guard = stack.enter_context(GuardedGpu.opened(box, gpu, stores, limits))
+        use = guard.use if guard else None
+
+        def perform(request: RunRequest, device: str, emit: Emit, cancelled: threading.Event) -> Finished:
+            end = pipeline.perform(box, request, device, stores, emit, cancelled, limits, improver, use)
+            if guard is not None and device.startswith("gpu") and not stopping.is_set():
+                guard.after(end)
+            return end
+
         runs = Runs(
             Claims(client, engine, settings),
-            lambda request, device, emit, cancelled: pipeline.perform(
-                box, request, device, stores, emit, cancelled, limits, improver
-            ),
+            perform,
             name,
             stopping,
             settings.lease_seconds,
@@ -109,12 +122,15 @@ def serve(settings: Settings, queues: tuple[str, ...], slots: int, label: str = 
         worker = Worker(
             name=name,
             queues=queues,
-            devices=offered_devices(queues, box),
+            devices=offered_devices(queues, box, use, guard.notes if guard else ()),
             slots=slots,
             compiles=COMPILE_QUEUE in queues,
         )
-        stack.enter_context(Presence(client, worker, settings.worker_ttl))
-        return consume(celery, name, queues, slots, stopping)
+        with Presence(client, worker, settings.worker_ttl):
+            code = consume(celery, name, queues, slots, stopping)
+        if guard is not None and guard.health.state == "quarantined":
+            return _refuse(settings, told.model_copy(update={"refuses": guard.health.why}), threading.Event())
+        return code
 
 
 def register(celery: Celery, runs: Runs, inspections: Inspections) -> None:

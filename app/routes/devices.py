@@ -8,6 +8,7 @@ from app.service import Served
 from protocol.devices import DeviceInfo
 from protocol.gpus import GpuTable, gpu_table
 from protocol.run import SharePayload
+from store import keys
 from store.version import VERSION
 from store.workers import offered
 
@@ -36,7 +37,9 @@ class ExampleAnswer(BaseModel):
 async def get_devices(service: Served) -> Devices:
     """The devices that workers offer, and the one that `auto` takes."""
     workers = await service.workers()
-    devices = offered(workers)
+    offers = offered(workers)
+    waiting = [await service.client.zcard(keys.pending(device.id)) for device in offers]
+    devices = tuple(device.model_copy(update={"queued": count}) for device, count in zip(offers, waiting, strict=True))
     grades = [device.isolation for device in devices]
     return Devices(
         devices=devices,

@@ -12,6 +12,7 @@ from protocol.events import DeviceKind, Found
 from protocol.kernel import CompiledKernel
 from protocol.run import LaunchRequest
 from protocol.source import Source
+from protocol.timing import Series
 
 if TYPE_CHECKING:
     # Checks of a launch look up the limits that lie beside this module.
@@ -42,12 +43,15 @@ class DeviceLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """Further runs of a launch on the data that the first one found, for their time alone: medians in seconds."""
+    """Further runs of a launch on the data that the first one found, for their time alone; in seconds."""
 
-    samples: int
-    warm: float
-    cold: float
+    warm: Series
+    cold: Series
     """With the L2 cache emptied before each."""
+    floor: float
+    """An empty kernel."""
+    wall: float
+    """All of it, by the host's clock."""
 
 
 @dataclass(frozen=True, slots=True)

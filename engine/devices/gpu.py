@@ -17,6 +17,7 @@ from engine.devices import gpu_errors, gpu_timing
 from engine.devices.device import Code, DeviceLost, DeviceRefusal, LaunchReport, Print, Repeated, Residency
 from engine.devices.gpu_buffer import GpuBuffer
 from engine.devices.gpu_launch import AttributedLaunch
+from engine.devices.gpu_probes import BLOB, Probes
 from engine.devices.gpu_repeat import Repetition
 from engine.devices.gpu_streams import DriverStreams
 from engine.languages.cubin import variables
@@ -133,6 +134,7 @@ class GpuDevice:
     card: Card
     source: SourceText
     module: int
+    probes: Probes
     variables: Sequence[tuple[int, int]]
     """(address, bytes) of the module's own variables."""
     keeps_state: bool
@@ -172,7 +174,7 @@ class GpuDevice:
 
     @classmethod
     def open(cls, request: LaunchRequest, blobs: Mapping[str, memoryview]) -> Self:
-        """`blobs` holds the CUBIN."""
+        """`blobs` holds the CUBIN, and that of our own kernels."""
         attach()
         card = _card[0]
         if isinstance(card, DeviceRefusal):
@@ -183,6 +185,7 @@ class GpuDevice:
         cubin = bytes(blobs["cubin"])
         try:
             module = card.driver.moduleLoadData(cubin)
+            probes = Probes.loaded(card, bytes(blobs[BLOB]))
         except card.driver.CUDADriverError as error:
             detail = f"It was compiled for {wanted}, and {card.name} is {card.architecture}."
             raise DeviceRefusal([gpu_errors.refusal(error.status, "architecture", detail)]) from None
@@ -191,7 +194,7 @@ class GpuDevice:
         later.update(name for item in run.checks for name in checked_buffers(item))
         source = SourceText(run.source.text, run.source.file_name)
         own, unknown = _variables(card, module, cubin)
-        return cls(card, source, module, own, unknown, frozenset(later))
+        return cls(card, source, module, probes, own, unknown, frozenset(later))
 
     def allocate(self, name: str, dtype: str, count: int, values: Array | None) -> GpuBuffer:
         runtime = self.card.runtime
@@ -260,7 +263,7 @@ class GpuDevice:
     ) -> LaunchReport:
         end = time.perf_counter() + deadline_seconds
         memory = [*((buffer.address, buffer.bytes) for buffer in self._buffers), *self.variables]
-        repetition = Repetition.prepared(self.card, memory, self._take) if sole else None
+        repetition = Repetition.prepared(self.card, self.probes, memory, self._take) if sole else None
         begin = time.perf_counter()
         try:
             with self.card.streams.diverted():
@@ -283,11 +286,11 @@ class GpuDevice:
         reason = gpu_timing.reason_against(first)
         if reason or repetition is None:
             return LaunchReport(seconds, note=reason, diagnostics=notes)
-        repeated = self._repeat(launch, arguments, repetition, seconds, end)
+        repeated = self._repeat(launch, arguments, repetition, end)
         return LaunchReport(seconds, repeated=repeated, note="" if repeated else gpu_timing.ENDED, diagnostics=notes)
 
     def _repeat(
-        self, launch: PlannedLaunch, arguments: Sequence[bytes], repetition: Repetition, first: float, end: float
+        self, launch: PlannedLaunch, arguments: Sequence[bytes], repetition: Repetition, end: float
     ) -> Repeated | None:
         """Further launches, once the results of the first are safe on the host. None where one did not end well."""
         for buffer in self._buffers:
@@ -295,7 +298,7 @@ class GpuDevice:
                 buffer.kept = buffer.read()
         try:
             with self.card.streams.diverted():
-                return repetition.measure(lambda limit: self._once(launch, arguments, limit), first, end)
+                return repetition.measure(lambda limit: self._once(launch, arguments, limit), end)
         except (self.card.runtime.CUDARuntimeError, self.card.driver.CUDADriverError):
             return None
 
@@ -376,6 +379,7 @@ class GpuDevice:
         try:
             while self._taken:
                 runtime.free(self._taken.pop())
+            self.probes.unload()
             driver.moduleUnload(self.module)
         except (runtime.CUDARuntimeError, driver.CUDADriverError):
             self._lost = True

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from engine.devices.device import Repeated
+from protocol.timing import MOST_SAMPLES, Series
 
-MOST = 25
-LEAST = 5
+LEAST = 15
+EVERY = 5
+"""Launches between two looks at how precise the median is."""
 DISCARDED = 2
 """Of each series, as the first ones still fill caches of instructions and translations."""
-BUDGET_SECONDS = 0.6
-"""For both series together."""
+PRECISE = 0.01
+"""A series ends once the interval of its median is narrower than this share of the median."""
+MISSED = 0.05
+"""Probability, at most, that the interval does not hold the median."""
+MOST_SECONDS = 0.3
+SHARE = 0.03
+"""Of the time that the run still has, for one series: each of many shapes of a sweep leaves most to the next."""
+LEAST_SECONDS_LEFT = 0.5
 LONGEST_SECONDS = 0.05
 """A launch that takes longer is known well enough by its one run."""
-OVERHEAD_SECONDS = 2e-4
-"""For what goes before each repetition: buffers are restored and the cache is emptied."""
 
 PRINTS = "timed once: it prints"
 KEEPS_STATE = "timed once: it has variables that the driver does not let be restored for a further launch"
@@ -50,21 +58,60 @@ def reason_against(first: FirstRun) -> str:
         return TAKES_LONG
     if not first.has_copy:
         return NO_ROOM
-    if first.seconds_left < 2 * BUDGET_SECONDS:
+    if first.seconds_left < LEAST_SECONDS_LEFT + 2 * (LEAST + DISCARDED) * first.seconds:
         return NO_TIME
     return ""
 
 
-def repetitions(first_seconds: float) -> int:
-    """Launches of each series, the discarded ones included."""
-    affordable = int(BUDGET_SECONDS / 2 / (first_seconds + OVERHEAD_SECONDS))
-    return max(LEAST, min(MOST, affordable)) + DISCARDED
+def budget(seconds_left: float) -> float:
+    """Seconds for one series, what restores the data between its launches included."""
+    return max(0.0, min(MOST_SECONDS, SHARE * seconds_left))
 
 
-def medians(warm: Sequence[float], cold: Sequence[float]) -> Repeated:
-    """Of two series of seconds, without the first ones of each."""
-    return Repeated(
-        samples=len(warm) - DISCARDED,
-        warm=statistics.median(warm[DISCARDED:]),
-        cold=statistics.median(cold[DISCARDED:]),
+@functools.lru_cache(maxsize=2 * MOST_SAMPLES)
+def rank(count: int) -> int:
+    """Of `count` sorted values: those at ranks k and count + 1 - k, from 1, span the median. 0 with too few values.
+
+    The number of values below the median is binomial (count, 1/2), whatever their distribution, so that the interval
+    misses the median with twice the probability of less than k below it (David and Nagaraja, Order Statistics, 7.1).
+    """
+    below, k = 0.0, 0
+    while k < count // 2:
+        below += math.comb(count, k) / 2**count
+        if 2 * below > MISSED:
+            break
+        k += 1
+    return k
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """What holds the median with a probability of 95 % or more; None of fewer than six values."""
+    k = rank(len(values))
+    if k == 0:
+        return None
+    ordered = sorted(values)
+    return ordered[k - 1], ordered[len(ordered) - k]
+
+
+Stopped = Literal["precise", "count", "time"]
+
+
+def stop(values: Sequence[float], seconds_spent: float, seconds_allowed: float) -> Stopped | None:
+    """Why a series of launches, the discarded ones left out, is long enough; None where it is not."""
+    if len(values) >= LEAST and len(values) % EVERY == 0:
+        found = interval(values)
+        if found is not None and found[1] - found[0] < PRECISE * statistics.median(values):
+            return "precise"
+    if len(values) >= MOST_SAMPLES:
+        return "count"
+    if len(values) >= 1 and seconds_spent >= seconds_allowed:
+        return "time"
+    return None
+
+
+def series(cache: Literal["warm", "cold"], values: Sequence[float], stopped: Stopped) -> Series:
+    """Seconds of launches, the discarded ones left out. Of fewer than six, all of them span the median."""
+    low, high = interval(values) or (min(values), max(values))
+    return Series(
+        cache=cache, samples=tuple(values), median=statistics.median(values), low=low, high=high, stopped=stopped
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from protocol.comparison import compare_times
 from protocol.events import BufferRead, Timed
+from protocol.timing import Measured
 from store.comparing import difference
 from tests.app.test_runs import finish_with_buffer
 from tests.service.harness import Served
@@ -108,3 +110,30 @@ def test_times_that_do_not_compare_say_why(one: dict[str, Any], two: dict[str, A
     (found,) = compare_times([timed(**one)], [timed(**two)])
     assert (found.verdict, words in found.reason) == ("not-comparable", True)
     assert compare_times([timed()], [timed(step="steps.1")]) == ()
+
+
+def series(microseconds: float, spread: float = 0.002) -> dict[str, Any]:
+    samples = [microseconds * 1e-6 * (1 + spread * (index - 7) / 7) for index in range(15)]
+    low, median, high = samples[3], samples[7], samples[11]
+    return {"cache": "warm", "samples": samples, "median": median, "low": low, "high": high, "stopped": "precise"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "verdict", "words"),
+    [
+        (series(10), series(20), "slower", "by 2.00 times, 20.00 µs (19.98 to 20.02, 15 launches) beside 10.00 µs"),
+        (series(20), series(10), "faster", "by 2.00 times"),
+        (series(10), series(10), "same", "10.00 µs"),
+        (series(10), series(10.25), "same", "10.25 µs"),
+        (series(100), series(101.9), "same", "101.90 µs"),
+        (series(100), series(102.1), "slower", "by 1.02 times"),
+        (series(10, 0.3), series(11, 0.3), "same", "11.00 µs"),
+    ],
+)
+def test_times_of_a_gpu_are_told_apart_by_their_series(
+    first: dict[str, Any], second: dict[str, Any], verdict: str, words: str
+) -> None:
+    measured = [Measured.model_validate_json(json.dumps({"series": [item]})) for item in (first, second)]
+    one, two = (timed(clock="gpu-events", samples=15, measured=item) for item in measured)
+    (found,) = compare_times([one], [two])
+    assert (found.verdict, words in found.reason) == (verdict, True), found

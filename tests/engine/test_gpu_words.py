@@ -16,6 +16,7 @@ from engine.languages.source_text import SourceText
 from engine.steps import out_of_time
 from protocol.kernel import CompiledKernel
 from protocol.run import CompileJob, LaunchRequest, RunRequest, compile_request
+from protocol.timing import differ
 from tests.engine.test_launch import Job, compiled, one
 
 SOURCE = SourceText("int a;\nint b;\n  assert(x);\n", "kernel.cu")
@@ -104,21 +105,53 @@ def first(**changes: Any) -> gpu_timing.FirstRun:
         (first(keeps_state=True), gpu_timing.KEEPS_STATE),
         (first(seconds=0.051), gpu_timing.TAKES_LONG),
         (first(has_copy=False), gpu_timing.NO_ROOM),
-        (first(seconds_left=1.0), gpu_timing.NO_TIME),
+        (first(seconds_left=0.4), gpu_timing.NO_TIME),
     ],
 )
 def test_which_launches_are_repeated(known: gpu_timing.FirstRun, reason: str) -> None:
     assert gpu_timing.reason_against(known) == reason
 
 
-@pytest.mark.parametrize(("seconds", "count"), [(1e-5, 27), (0.01, 27), (0.02, 16), (0.05, 7)])
-def test_how_often(seconds: float, count: int) -> None:
-    assert gpu_timing.repetitions(seconds) == count
+@pytest.mark.parametrize(("left", "seconds"), [(100.0, 0.3), (9.0, 0.27), (1.0, 0.03), (-1.0, 0.0)])
+def test_a_series_takes_a_share_of_what_is_left(left: float, seconds: float) -> None:
+    assert gpu_timing.budget(left) == pytest.approx(seconds)
 
 
-def test_medians_leave_the_first_ones_out() -> None:
-    repeated = gpu_timing.medians([9.0, 9.0, 1.0, 3.0, 2.0], [9.0, 9.0, 5.0, 4.0, 6.0])
-    assert (repeated.samples, repeated.warm, repeated.cold) == (3, 2.0, 5.0)
+# Of tables of the sign test's confidence interval for a median, 95 %, two-sided.
+@pytest.mark.parametrize(
+    ("count", "rank"), [(1, 0), (5, 0), (6, 1), (8, 1), (9, 2), (12, 3), (15, 4), (20, 6), (25, 8), (50, 18), (100, 40)]
+)
+def test_the_values_that_span_a_median(count: int, rank: int) -> None:
+    assert gpu_timing.rank(count) == rank
+    if rank:
+        assert gpu_timing.interval([float(value) for value in range(count, 0, -1)]) == (rank, count + 1 - rank)
+    else:
+        assert gpu_timing.interval([1.0] * count) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "spent", "stopped"),
+    [
+        ([1.0] * 14, 0.0, None),
+        ([1.0] * 15, 0.0, "precise"),
+        ([1.0] * 16, 0.0, None),
+        ([1.0, 1.2] * 10, 0.0, None),
+        ([1.0, 1.2] * 10, 1.0, "time"),
+        ([], 1.0, None),
+        ([1.0, 1.2] * 128, 0.0, "count"),
+    ],
+)
+def test_when_a_series_ends(values: list[float], spent: float, stopped: str | None) -> None:
+    assert gpu_timing.stop(values, spent, 0.5) == stopped
+
+
+def test_a_series_is_called_different_by_its_interval_and_by_more_than_its_precision() -> None:
+    base = gpu_timing.series("warm", [1.0] * 15, "precise")
+    for median, different in ((1.015, False), (1.03, True), (0.97, True)):
+        assert differ(base, gpu_timing.series("warm", [median] * 15, "precise")) is different
+    wide = gpu_timing.series("warm", [0.9, 1.2] * 8, "time")
+    assert (wide.low, wide.high) == (0.9, 1.2)
+    assert not differ(base, wide)
 
 
 def test_text_of_a_library_is_taken_and_none_of_it_reaches_the_streams(capfd: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_a_whole_run() -> None:
     assert [(event["stage"], event["clock"]) for event in code.kind("timed")] == [("compile", "wall"), ("jit", "wall")]
     job = launched(saxpy(1000), code)
     assert [event["kind"] for event in job.events] == [
-        "timed", "launched", "timed", "buffer-read", "checked", "checked",
+        "timed", "launched", "timed", "buffer-read", "timed", "checked", "checked",
     ]  # fmt: skip
     (start,) = job.kind("launched")
     assert (start["grid"], start["block"], start["device"], start["entry"]) == (

@@ -1,4 +1,4 @@
-// Made by `npm run types` from the protocol's models; sha256 095b6d4f4faf9508b0c6d6c1fdce12c277a670f7990b9b5467ca3a3b93272660
+// Made by `npm run types` from the protocol's models; sha256 00224b67c2981886d87bf489f4c4c562bf4e4a0e112ede150eac79fbc82b6438
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
@@ -485,6 +485,33 @@ export interface components {
             text: string;
         };
         /**
+         * Conditions
+         * @description What the card's own sensors said while the series ran; the lowest and the highest of several looks.
+         */
+        Conditions: {
+            /** Celsius */
+            celsius: number;
+            /** Looks */
+            looks: number;
+            /** Memory Mhz */
+            memory_mhz: [
+                number,
+                number
+            ];
+            /** Sm Mhz */
+            sm_mhz: [
+                number,
+                number
+            ];
+            /**
+             * Throttled
+             * @default []
+             */
+            throttled?: string[];
+            /** Watts */
+            watts: number;
+        };
+        /**
          * Counted
          * @description What an instrument counted over one launch.
          */
@@ -543,6 +570,11 @@ export interface components {
              * @default null
              */
             architecture?: string | null;
+            /**
+             * Driver
+             * @default
+             */
+            driver?: string;
             /** Id */
             id: string;
             /**
@@ -560,13 +592,35 @@ export interface components {
              * @default 0
              */
             memory_bytes?: number;
+            /**
+             * Memory Mhz
+             * @default 0
+             */
+            memory_mhz?: number;
             /** Name */
             name: string;
+            /**
+             * Notes
+             * @default []
+             */
+            notes?: string[];
+            /** @default null */
+            peaks?: components["schemas"]["Peaks"] | null;
+            /**
+             * Queued
+             * @default 0
+             */
+            queued?: number;
             /**
              * Sm Count
              * @default null
              */
             sm_count?: number | null;
+            /**
+             * Sm Mhz
+             * @default 0
+             */
+            sm_mhz?: number;
             /**
              * Version
              * @default
@@ -1337,6 +1391,30 @@ export interface components {
             values: string[];
         };
         /**
+         * Measured
+         * @description Everything beside the one number.
+         */
+        Measured: {
+            /** @default null */
+            conditions?: components["schemas"]["Conditions"] | null;
+            /**
+             * Floor Seconds
+             * @default null
+             */
+            floor_seconds?: number | null;
+            /** @default null */
+            peaks?: components["schemas"]["Peaks"] | null;
+            /**
+             * Remark
+             * @default
+             */
+            remark?: string;
+            /** Series */
+            series: components["schemas"]["Series"][];
+            /** @default null */
+            work?: components["schemas"]["Work"] | null;
+        };
+        /**
          * Normal
          * @description numpy.random.default_rng(seed).standard_normal, times deviation plus mean.
          */
@@ -1578,6 +1656,16 @@ export interface components {
             type: string;
         };
         /**
+         * Peaks
+         * @description What this card was measured to do at most when its worker started.
+         */
+        Peaks: {
+            /** Bytes Per Second */
+            bytes_per_second: number;
+            /** Flops Per Second */
+            flops_per_second: number;
+        };
+        /**
          * Printed
          * @description Text from the kernel's printf, as it comes.
          */
@@ -1788,6 +1876,8 @@ export interface components {
             sweep?: components["schemas"]["Sweep"] | null;
             /** @default null */
             trace?: components["schemas"]["TraceWish"] | null;
+            /** @default null */
+            work?: components["schemas"]["Work"] | null;
         };
         /**
          * RunResult
@@ -1922,6 +2012,33 @@ export interface components {
             name?: string | null;
             /** Value */
             value: boolean | number | string;
+        };
+        /**
+         * Series
+         * @description Launches one after another on the same data, each between two events of the GPU.
+         *
+         *     `low` to `high` holds the median of all such launches with a probability of 95 % or more, whatever their
+         *     distribution: it is spanned by two order statistics.
+         */
+        Series: {
+            /**
+             * Cache
+             * @enum {string}
+             */
+            cache: "warm" | "cold";
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+            /** Median */
+            median: number;
+            /** Samples */
+            samples: number[];
+            /**
+             * Stopped
+             * @enum {string}
+             */
+            stopped: "precise" | "count" | "time";
         };
         /**
          * SharePayload
@@ -2244,6 +2361,8 @@ export interface components {
              * @default 1
              */
             launches?: number;
+            /** @default null */
+            measured?: components["schemas"]["Measured"] | null;
             /**
              * Note
              * @default
@@ -2260,7 +2379,7 @@ export interface components {
              * Stage
              * @enum {string}
              */
-            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "reference" | "run" | "film" | "transfer" | "total";
+            stage: "queue" | "sandbox" | "compile" | "jit" | "setup" | "reference" | "run" | "repeat" | "film" | "transfer" | "total";
             /**
              * Step
              * @default
@@ -2437,6 +2556,28 @@ export interface components {
             name?: string | null;
             /** Values */
             values: (boolean | number | string)[];
+        };
+        /**
+         * Work
+         * @description Bytes that one launch must move to and from the GPU's memory, and its operations in floating point.
+         */
+        Work: {
+            /**
+             * Bytes
+             * @default null
+             */
+            bytes?: number | null;
+            /**
+             * Flops
+             * @default null
+             */
+            flops?: number | null;
+            /**
+             * Origin
+             * @default declared
+             * @enum {string}
+             */
+            origin?: "declared" | "buffers";
         };
         /** Zeros */
         Zeros: {

@@ -55,6 +55,7 @@ export type Step = RunRequest['steps'][number];
 export type Sweep = Schemas['Sweep'];
 export type Swept = Schemas['Swept'];
 export type Timed = Schemas['Timed'];
+export type Measured = Schemas['Measured'];
 export type Traced = Schemas['Traced'];
 export type TracedAccess = Schemas['TracedAccess'];
 export type TraceWish = Schemas['TraceWish'];

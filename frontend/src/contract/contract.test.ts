@@ -27,7 +27,7 @@ test.each(Object.entries(cases.streams))('fold: %s', (_, { records, result }) =>
 
 describe.each(Object.entries(cases.payloads))('%s', (_, data) => {
   // What the form leaves out means the same.
-  const payload = JSON.parse(JSON.stringify(data, (key, value: unknown) => (key === 'cooperative' && value === false ? undefined : value))) as SharePayload;
+  const payload = JSON.parse(JSON.stringify(data, (key, value: unknown) => ((key === 'cooperative' && value === false) || (key === 'baselines' && !(value as unknown[]).length) ? undefined : value))) as SharePayload;
   const draft = loadPayload(payload);
   const { request, problems, views } = build(draft);
 

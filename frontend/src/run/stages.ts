@@ -20,6 +20,7 @@ const NAMES: Record<Timed['stage'], string> = {
   jit: 'Emulator code',
   setup: 'Set up',
   run: 'Run',
+  repeat: 'Repeats',
   film: 'Film',
   transfer: 'Transfer',
   reference: 'Reference',
@@ -33,13 +34,14 @@ const MEANINGS: Record<Timed['stage'], string> = {
   jit: 'PTX to code for the emulator',
   setup: 'allocating and filling the buffers',
   run: 'executing the launches',
+  repeat: 'further launches for their time alone',
   film: 'reading the frames of the film, between launches',
   transfer: 'reading the buffers back',
   reference: 'the NumPy reference of the checks',
   total: 'from taking the run up to its end',
 };
 
-const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'film', 'transfer', 'reference', 'total'];
+const ORDER: Timed['stage'][] = ['queue', 'sandbox', 'compile', 'jit', 'setup', 'run', 'repeat', 'film', 'transfer', 'reference', 'total'];
 
 export const emulated = (result: RunResult): boolean => (result.launches ?? []).some(({ device }) => device === 'emulator');
 
