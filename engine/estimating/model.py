@@ -67,6 +67,9 @@ class Constants:
     """Of the norm."""
 
 
+LAUNCH = "launch overhead"
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """What one resource alone would make of the launch."""
@@ -77,7 +80,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """Seconds as events around the launch would read, and every bound, the greatest first."""
+    """Seconds as events around the launch would read, and every bound, LAUNCH among them, the greatest first."""
 
     seconds: float
     bounds: tuple[Bound, ...]
@@ -91,7 +94,9 @@ def estimate(
     bounds = sorted(_bounds(profile, blocks_per_sm, machine, warm, use), key=lambda item: -item.seconds)
     greatest = bounds[0].seconds
     norm = greatest * sum((item.seconds / greatest) ** use.sharpness for item in bounds) ** (1 / use.sharpness)
-    return Estimated(use.launch_seconds + norm, tuple(bounds))
+    # It comes on top of what the launch does, and may be most of it.
+    told = sorted([*bounds, Bound(LAUNCH, use.launch_seconds)], key=lambda item: -item.seconds)
+    return Estimated(use.launch_seconds + norm, tuple(told))
 
 
 def _bounds(p: Profile, blocks_per_sm: int, machine: Machine, warm: bool, use: Constants) -> list[Bound]:

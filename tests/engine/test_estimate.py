@@ -13,7 +13,7 @@ from benchmarks.estimate.fit import fit
 from benchmarks.estimate.jobs import JOBS, timings
 from engine.estimating import quality
 from engine.estimating.machines import RATES, STANDS_FOR, machine_of, machines
-from engine.estimating.model import Constants, estimate
+from engine.estimating.model import LAUNCH, Constants, estimate
 from engine.estimating.profile import Profile
 from protocol.gpus import gpu_table
 
@@ -99,6 +99,14 @@ def test_laws() -> None:
     # What fits into the L2 cache is faster the second time.
     small = of("copy_float4", grid=(6144, 1, 1), bound_read=3 << 18, bound_written=3 << 18)
     assert estimate(small, 8, MACHINE, warm=False).seconds > 1.1 * estimate(small, 8, MACHINE).seconds
+
+
+def test_a_short_launch_is_limited_by_being_launched() -> None:
+    short = of("copy", grid=(64, 1, 1), bound_read=1 << 13, bound_written=1 << 13)
+    found = estimate(short, 8, MACHINE)
+    assert (found.bounds[0].resource, found.bounds[0].seconds) == (LAUNCH, Constants().launch_seconds)
+    assert found.bounds[0].seconds > found.seconds / 2
+    assert [item.resource for item in estimate(of("copy"), 8, MACHINE).bounds].index(LAUNCH) > 0
 
 
 def test_double_precision_where_it_is_slow() -> None:
