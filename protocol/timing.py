@@ -22,8 +22,9 @@ Count = Annotated[int, Field(ge=0)]
 class Series(Model):
     """Launches one after another on the same data, each between two events of the GPU.
 
-    `low` to `high` holds the median of all such launches with a probability of 95 % or more, whatever their
-    distribution: it is spanned by two order statistics.
+    `low` to `high` is spanned by two order statistics that hold the median of all such launches with a probability of
+    95 % or more, whatever their distribution, where the number of launches is fixed. A series ends early on a narrow
+    interval: simulated, that leaves 94 to 95 % for one mode and 87 to 92 % for two that lie 10 % apart.
     """
 
     cache: Literal["warm", "cold"]

@@ -47,7 +47,7 @@ class Health:
             return self.state
         self.state = "doubtful"
         for attempt in range(1, ATTEMPTS + 1):
-            failed = self.check()
+            failed = self._checked()
             if why := self.broken():
                 return self._quarantine(why)
             if not failed:
@@ -57,6 +57,13 @@ class Health:
             if attempt < ATTEMPTS:
                 self.pause(PAUSE_SECONDS * attempt)
         return self._quarantine(f"a kernel whose result is known failed {ATTEMPTS} times: {failed}")
+
+    def _checked(self) -> str:
+        try:
+            return self.check()
+        except Exception as error:
+            log.exception("GPU could not be checked")
+            return f"the check was not done ({type(error).__name__}: {error})"
 
     def _quarantine(self, why: str) -> State:
         at = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())

@@ -85,7 +85,7 @@ def rank(count: int) -> int:
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """What holds the median with a probability of 95 % or more; None of fewer than six values."""
+    """What holds the median with a probability of 95 % or more if the count is fixed; None of fewer than six values."""
     k = rank(len(values))
     if k == 0:
         return None

@@ -77,6 +77,7 @@ def test_frames_leave_as_they_are_taken_and_their_time_is_told_apart() -> None:
     order = [event["kind"] if event["kind"] != "timed" else event["stage"] for event in job.events]
     assert order == [
         "setup", "filmed", "launched", "filmed", "filmed", "run", "film", "buffer-read", "buffer-read",
+        "transfer",
     ]  # fmt: skip
     (run,) = [event for event in job.kind("timed") if event["stage"] == "run"]
     assert run["launches"] == 10

@@ -53,6 +53,15 @@ def test_a_gpu_that_fails_every_check_is_in_quarantine_and_stays_there() -> None
     assert card.after("ok") == "quarantined"
 
 
+def test_a_check_that_cannot_be_done_has_failed() -> None:
+    def check() -> str:
+        raise OSError("no process can be started")
+
+    health = Health("NVIDIA H200", check, lambda: "", lambda seconds: None)
+    assert health.after(Finished.model_validate({"verdict": "error"})) == "quarantined"
+    assert "the check was not done (OSError: no process can be started)" in health.why
+
+
 @pytest.mark.parametrize(
     ("checks", "broken", "verdict"),
     [([], [DEAD], "ok"), ([], [DEAD], "error"), ([""], ["", DEAD], "error"), ([WRONG], ["", DEAD], "error")],
