@@ -19,22 +19,30 @@ NAMES = (
     "local_read_requests", "local_write_requests",
 )  # fmt: skip
 
-# Both take the addresses of all lanes and the mask of active ones.
+# These take the addresses of all lanes and the mask of active ones.
 SUPPORT = """
 define i64 @count_sectors(ptr %addresses, i32 %mask) noinline {
+  %n = call i64 @count_distinct(ptr %addresses, i32 %mask, i64 5)
+  ret i64 %n
+}
+
+; How many different addresses there are without their lowest bits.
+define i64 @count_distinct(ptr %addresses, i32 %mask, i64 %bits) noinline {
 entry:
   %all = load <32 x i64>, ptr %addresses, align 64
-  %sectors = lshr <32 x i64> %all, splat (i64 5)
+  %bits0 = insertelement <32 x i64> poison, i64 %bits, i64 0
+  %shift = shufflevector <32 x i64> %bits0, <32 x i64> poison, <32 x i32> zeroinitializer
+  %places = lshr <32 x i64> %all, %shift
   %none = icmp eq i32 %mask, 0
   br i1 %none, label %out, label %loop
 loop:
   %left = phi i32 [ %mask, %entry ], [ %rest, %loop ]
   %n = phi i64 [ 0, %entry ], [ %n.next, %loop ]
   %lane = call i32 @llvm.cttz.i32(i32 %left, i1 true)
-  %one = extractelement <32 x i64> %sectors, i32 %lane
+  %one = extractelement <32 x i64> %places, i32 %lane
   %one0 = insertelement <32 x i64> poison, i64 %one, i64 0
   %ones = shufflevector <32 x i64> %one0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %other = icmp ne <32 x i64> %sectors, %ones
+  %other = icmp ne <32 x i64> %places, %ones
   %others = bitcast <32 x i1> %other to i32
   %rest = and i32 %left, %others
   %n.next = add i64 %n, 1

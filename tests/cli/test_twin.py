@@ -1,22 +1,35 @@
-"""`run --twin`: refused without a GPU before anything runs, and how differences are told."""
+"""`run --twin`: refused without a GPU before anything runs, and how agreement and differences are told."""
 
-import shutil
+from pathlib import Path
 
 import pytest
 
+from cli.application import main
 from cli.twin import told
 from protocol.comparison import BufferDifference
-from tests.cli.commandline import Warpyard
+from tests.cli.commandline import SAXPY, Warpyard
 
 LAUNCH = ("--arg", "n=1000", "--arg", "a=2", "--arg", "x=float32[1000]:arange", "--arg", "y=float32[1000]:zeros")
 
 
-@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU: tests/worker runs twins on it")
-def test_without_a_gpu_nothing_is_run(warpyard: Warpyard) -> None:
+def test_without_a_gpu_nothing_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "saxpy.cu").write_text(SAXPY)
+    monkeypatch.setattr("sandbox.gpus.CONTROL", ("/dev/no-nvidiactl",))
+    monkeypatch.setattr("sys.argv", ["warpyard", "run", str(tmp_path / "saxpy.cu"), *LAUNCH, "--twin"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (1, "")
+    assert "--device gpu: there is no NVIDIA GPU" in said.err
+
+
+@pytest.mark.gpu
+def test_the_emulator_and_the_gpu_agree(warpyard: Warpyard) -> None:
     done = warpyard("run", "saxpy.cu", *LAUNCH, "--twin")
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert "--device gpu: " in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "twin  y  the same to the bit" in done.stdout
 
 
 def test_differences_in_words() -> None:

@@ -1,6 +1,7 @@
 """Forks and their differences, the history of runs, and runs taken away as programs."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,17 @@ def test_edits_of_a_link_are_compared_with_it(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_contain_text("Your edits of")
     expect(page.get_by_role("dialog").locator(".added")).to_contain_text("// edit")
+
+
+def test_the_run_that_is_open_keeps_its_kernel_when_it_is_opened_again(page: Page) -> None:
+    open_page(page)
+    run(page)
+    page.get_by_role("button", name="History").click()
+    drawer = page.get_by_role("complementary", name="Run history")
+    drawer.get_by_role("listitem").get_by_role("button").click()
+    expect(page).to_have_title(re.compile("^Run "))
+    expect(page.get_by_text("The source has no kernel called")).to_have_count(0)
+    run(page)
 
 
 def test_runs_are_remembered_reopened_and_compared(page: Page) -> None:

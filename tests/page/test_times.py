@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.steps import field, open_page, run, write
@@ -49,4 +50,29 @@ def test_a_comparison_shows_each_launch_and_the_medians(page: Page) -> None:
         expect(row).to_contain_text(f"{item['median'] * 1e6:.2f} µs")
     moved = (12 << 20) / series[1]["median"]
     expect(times).to_contain_text(f"As declared, with a cold L2: {moved / 1e9:,.0f} GB/s, {moved / 4.2e10:.0f} %")
+    for theme in ("dark", "light"):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        assert violations(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(times).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_runs_own_times_stand_in_its_tab(page: Page, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    open_page(page)
+    write(page, KERNEL)
+    run(page)
+    page.route("**/api/runs/*", timed)
+    # What was told while it ran has the emulator's time; without it the page takes the stored result.
+    page.route("**/api/runs/*/events*", lambda route: route.fulfill(status=204))
+    page.get_by_role("button", name="History").click()
+    page.get_by_role("listitem").filter(has_text="Finished").get_by_role("button").click()
+    page.get_by_role("tab", name="Timing").click()
+    times = page.get_by_role("region", name="Distribution of the times")
+    expect(times.get_by_role("row")).to_have_count(3)
+    expect(times).to_contain_text("An empty kernel takes 2.66 µs, timed the same way.")
+    expect(page.get_by_text("The source has no kernel called")).to_have_count(0)
     assert violations(page) == []

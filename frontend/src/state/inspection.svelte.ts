@@ -42,7 +42,13 @@ class Inspection {
   /** Asks after a pause; a newer question ends the older. Call it whenever `question` changes. */
   schedule(): void {
     const text = JSON.stringify(this.question);
-    if (text === this.asked || !workspace.ready) return;
+    if (!workspace.ready) return;
+    if (text === this.asked) {
+      // A document that was opened anew with the same source: what is known of it holds.
+      const { verdict, entries = [] } = this.report ?? {};
+      if (!this.busy && verdict === 'ok' && entries.length && !workspace.entries.length) workspace.adopt(entries, this.source);
+      return;
+    }
     this.asked = text;
     clearTimeout(this.timer);
     this.abort?.abort();

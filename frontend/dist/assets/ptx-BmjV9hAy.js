@@ -1,1 +1,0 @@
-import{t as e}from"./highlight-0xd8x53G.js";var t=()=>e;export{t as mode};

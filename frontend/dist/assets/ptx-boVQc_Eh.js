@@ -1,0 +1,1 @@
+import{t as e}from"./highlight-BesUdcv6.js";var t=()=>e;export{t as mode};
